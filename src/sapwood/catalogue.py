@@ -26,15 +26,15 @@ from sapwood.errors import ContributionError, InputError, UnknownNameError
 
 
 class Entry(Protocol):
-    """What all entries have."""
+    """The attributes that all entries have."""
 
     @property
     def name(self) -> str:
-        """What the entry is called in its catalogue."""
+        """The name of the entry in its catalogue."""
 
     @property
     def summary(self) -> str:
-        """What it is, in one line."""
+        """A description of the entry, in one line."""
 
 
 T = TypeVar("T", bound=Entry)
@@ -66,9 +66,9 @@ Finder: TypeAlias = Callable[[str], tuple[Contribution, ...]]
 
 @cache
 def installed(group: str) -> tuple[Contribution, ...]:
-    """What the installed distributions contribute to a group, by name and distribution.
+    """The contributions of the installed distributions to a group, by name and distribution.
 
-    Looked up once: what is installed does not change for a process that runs.
+    Looked up once: the installed distributions do not change for a process that runs.
     """
     from importlib.metadata import entry_points  # late: it takes longer than all of this room
 
@@ -121,7 +121,7 @@ class Catalogue(Mapping[str, T]):
         return self._contributed(offered)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is an entry of that name; imports nothing."""
+        """True if there is an entry of that name; imports nothing."""
         return name in self._built_in or any(one.name == name for one in self._contributions())
 
     def __iter__(self) -> Iterator[str]:
@@ -157,7 +157,7 @@ class Catalogue(Mapping[str, T]):
         )
 
     def parts(self, text: str) -> tuple[Part[T], ...]:
-        """What a compound name is made of: names joined by `+`, with arguments behind colons.
+        """The parts of a compound name: names joined by `+`, with arguments behind colons.
 
         `advertisement+covering:flat-1,columnar+xsearch+merging:0.1` has the parts `advertisement`,
         `covering` with the argument `flat-1,columnar+xsearch`, and `merging` with `0.1`, if those
@@ -207,9 +207,9 @@ class Catalogue(Mapping[str, T]):
 
 
 def the_only(offered: Sequence[Contribution], kind: str, wanted: type[C]) -> C:
-    """What the one contribution of a name has brought, of the class that is wanted.
+    """The object that the one contribution of a name has brought, an instance of `wanted`.
 
-    `kind` is what it is called in messages. Raises `ContributionError` where several distributions
+    `kind` is its name in messages. Raises `ContributionError` where several distributions
     offer that name, and where what is offered cannot be imported or is something else.
     """
     name, distribution, _, load = offered[0]

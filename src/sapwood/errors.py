@@ -41,7 +41,7 @@ class SapwoodError(Exception):
 
 
 class InputError(SapwoodError, ValueError):
-    """What the caller handed in cannot be used; the message names the place and the remedy."""
+    """An argument of the caller cannot be used; the message names the place and the remedy."""
 
 
 class FilterSyntaxError(InputError):
@@ -118,7 +118,7 @@ class DuplicateIdError(InputError):
 
 
 class UnknownIdError(InputError):
-    """Nobody has this identity; `id` is the identity."""
+    """No item has this identity; `id` is the identity."""
 
     def __init__(self, kind: str, id: str) -> None:
         self.kind = kind

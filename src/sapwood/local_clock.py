@@ -20,8 +20,8 @@ from sapwood.timing.local import LocalClock
 _RAW: Final = getattr(time, "CLOCK_MONOTONIC_RAW", None)
 
 SLEWED_PPM: Final = 500
-"""How much faster or slower than its counter a system lets its monotonic clock run: Linux's bound
-for adjtime."""
+"""The bound on how much faster or slower than its counter a system lets its monotonic clock run, in
+parts per million: Linux's bound for adjtime."""
 
 
 def local_clock(ppm: int = DRIFT_PPM) -> LocalClock:

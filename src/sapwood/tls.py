@@ -22,10 +22,10 @@ from sapwood.wire.address import TLS, Address, is_loopback
 PLAIN: Final = frozenset(
     {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "TLSV1_ALERT_PROTOCOL_VERSION"}
 )
-"""How OpenSSL calls what somebody answers who does not speak TLS; the last is a broker's answer."""
+"""OpenSSL's names for an answer that is no TLS; the last is that of a broker."""
 
 CERTIFICATE: Final = "certificate"
-"""What a transport's `get_extra_info` is asked for a `Certificate`."""
+"""The name under which `get_extra_info` of a transport in memory has a `Certificate`."""
 
 _DER: Final = 2
 """`_ssl.ENCODING_DER`."""
@@ -96,7 +96,7 @@ class AcceptingContext(ssl.SSLContext):
         self.newest, self.authorities = newest, authorities
 
     def trusts(self, certificate: Certificate) -> bool:
-        """Whether who has shown a certificate would be taken with it now, by its authority."""
+        """True if the authority of a certificate that was shown is trusted now."""
         if self.authorities is None or certificate.context is self.newest:
             return True
         return certificate.authority in self.authorities
@@ -118,7 +118,7 @@ def accepting(files: TlsFiles, *, must_be_signed: bool) -> AcceptingContext | No
 
 
 def hint(address: Address) -> str:
-    """What may be wrong where somebody hangs up who was not spoken to by TLS; or nothing."""
+    """A hint at TLS, where a peer closes a connection that began without it; else empty."""
     return "" if address.is_tls else f"; if the broker speaks TLS, it is at {TLS}{address}"
 
 
@@ -138,7 +138,7 @@ def certificate_of(transport: asyncio.BaseTransport) -> Certificate | None:
 
 
 def reason(address: Address, error: ssl.SSLError) -> str:
-    """Why TLS with an address came to nothing, and what to do."""
+    """The reason why TLS with an address failed, and the remedy."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
             f"{address}: its certificate is not trusted: {error.verify_message}; name the "

@@ -1,4 +1,4 @@
-"""How far other brokers are."""
+"""Round trips to other brokers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.broker.helpers import Story, running, settings, soon
 
 
 async def answered(address: str, story: Story | None = None) -> Measured:
-    """What comes of measuring a broker at an address."""
+    """The answer to a measurement of a broker at an address."""
     meter = Meter((story or Story()).log)
     answers: asyncio.Queue[Input] = asyncio.Queue()
     meter.measure(Measure("r2", address), answers.put_nowait)

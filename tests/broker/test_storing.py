@@ -236,13 +236,13 @@ async def test_what_a_client_withdrew_while_it_was_away_is_not_in_force_when_it_
         )
         heard = [await raw.next() for _ in range(3)]
         assert heard == [SubscribedReply("a"), SubscribedReply("c"), AdvertisedReply("b")]
-        assert broker.router.stated("sub") == (tuple("abcdef"), tuple("abcdef"))
+        assert broker.router.ids_of("sub") == (tuple("abcdef"), tuple("abcdef"))
         raw.say(AllStated(), SubscribeRequest("d", "x > 1"), SubscribeRequest("g", "x > 9"))
         assert [await raw.next(), await raw.next()] == [SubscribedReply("d"), SubscribedReply("g")]
         async with asyncio.timeout(PATIENCE_S):
-            while len(broker.router.stated("sub").subscriptions) > 4:
+            while len(broker.router.ids_of("sub").subscriptions) > 4:
                 await asyncio.sleep(0)
-        assert broker.router.stated("sub") == (tuple("acdg"), ("b",))
+        assert broker.router.ids_of("sub") == (tuple("acdg"), ("b",))
         raw.say(Ping())
         assert await raw.next() == Pong()
         await raw.close()
@@ -262,13 +262,13 @@ async def test_a_client_that_comes_back_says_when_it_has_asked_for_all(
             await client.subscribe("x > 2", id="one")
             await broker.stop()
     async with running(made) as broker:
-        assert len(broker.router.stated("c").subscriptions) == 6
+        assert len(broker.router.ids_of("c").subscriptions) == 6
         async with connect(str(broker.address), "c", state=state) as client:
             await client.subscribe("x > 2", id="one")
             async with asyncio.timeout(PATIENCE_S):
-                while len(broker.router.stated("c").subscriptions) > 1:
+                while len(broker.router.ids_of("c").subscriptions) > 1:
                     await asyncio.sleep(0.01)
-            assert broker.router.stated("c").subscriptions == ("one",)
+            assert broker.router.ids_of("c").subscriptions == ("one",)
 
 
 async def test_a_program_that_is_started_again_has_time_to_say_what_it_wants(
@@ -286,7 +286,7 @@ async def test_a_program_that_is_started_again_has_time_to_say_what_it_wants(
         await broker.stop()
     async with running(made) as broker, client(broker) as second:
         await second.publish({"x": 1})  # answered: whatever the greeting brought is done
-        assert broker.router.stated("c").subscriptions == ("one",)
+        assert broker.router.ids_of("c").subscriptions == ("one",)
 
 
 async def until(broker: Broker, *, is_full: bool) -> None:

@@ -7,13 +7,19 @@ import itertools
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from unittest.mock import patch
 
 import pytest
 
 from sapwood.broker import tcp_connection as tcp_module
 from sapwood.broker.tcp_connection import Item, Single, TcpConnection
-from sapwood.broker.turns import Turns
+from sapwood.broker.turns import Progress, Turns
 from sapwood.errors import FrameError
+from sapwood.language import parse_filter
+from sapwood.language.interests import Interests
+from sapwood.limits import LINK_WEIGHT
+from sapwood.routing.messages import Confirm, SubscribeMany
+from sapwood.session.link_session import LinkSession
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import Hello, Role, Welcome
@@ -195,3 +201,25 @@ async def test_a_deadline_that_comes_nearer_is_kept() -> None:
         assert await raw.next() == Ping()
         await raw.close()
         assert host.connections[0].address.startswith("127.0.0.1:")
+
+
+async def test_a_link_that_states_much_has_half_of_the_loop_or_its_weight_where_many_wait() -> None:
+    host = Host()
+    async with hosted(host) as address:
+        raw = await Raw.client(address)
+        await host.until(1)
+        (tcp,) = host.connections
+        tcp.link = LinkSession("r2", "s", tcp.connection)
+        filters = Interests([parse_filter("a = 1"), parse_filter("a = 2")])
+        stated = SubscribeMany(("k1", "k2"), filters, 1)
+        said: list[Item] = [stated, Confirm("k", 1)]
+        tcp._messages = iter(said)
+        assert tcp.weight == LINK_WEIGHT
+        assert tcp.advance(lambda: False) is Progress.DONE
+        for waiting, weight in ((0, 1), (1, 1), (3, 3), (99, LINK_WEIGHT)):
+            with patch.object(Turns, "__len__", lambda _, waiting=waiting: waiting):
+                assert tcp.weight == weight
+        tcp._messages = iter(said[1:])
+        tcp.advance(lambda: False)
+        assert tcp.weight == LINK_WEIGHT
+        await raw.close()

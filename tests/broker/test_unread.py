@@ -1,4 +1,4 @@
-"""What clients of other doors have not taken: one bound, and who goes where it is reached."""
+"""The bound of the bytes that clients of a door have not read, and the clients that it ends."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.broker.counters import Counters
 from sapwood.broker.unread import Unread
 from sapwood.limits.gateway import UNREAD_S
 
@@ -14,7 +15,7 @@ BOUND = 100
 
 
 class Socket(asyncio.Transport):
-    """One with so much in its buffer."""
+    """A socket with `size` bytes in its buffer."""
 
     def __init__(self, size: int = 0) -> None:
         super().__init__()
@@ -32,23 +33,20 @@ class Socket(asyncio.Transport):
 
 
 class Scene:
-    """Some sockets, and a clock."""
+    """Sockets of one door, and a clock."""
 
     def __init__(self, count: int) -> None:
         self.now = 0.0
-        self.dropped: list[float] = []
-        self.unread = Unread(self._drop, lambda: self.now, BOUND)
+        self.counters = Counters()
+        self.unread = Unread(self.counters, lambda: self.now, BOUND)
         self.sockets = [Socket() for _ in range(count)]
-
-    def _drop(self) -> None:
-        self.dropped.append(self.now)
 
     def write(self, at: int, size: int) -> None:
         self.sockets[at].size = size
         self.unread.wrote(self.sockets[at])
 
     async def has_room(self) -> bool:
-        """Whether somebody who writes goes on at once."""
+        """True if a writer goes on at once."""
         task = asyncio.create_task(self.unread.room())
         await asyncio.sleep(0)
         is_done = task.done()
@@ -69,7 +67,7 @@ def test_the_total_is_what_is_behind_all_sockets(steps: list[tuple[int, int, boo
             assert scene.unread.total_bytes == total
             assert await scene.has_room() == (total <= BOUND)
             assert scene.unread.total_bytes == total
-        assert not scene.dropped  # no time has gone by
+        assert scene.counters.slow_consumers == 0  # no time has gone by
         for one in scene.sockets:
             scene.unread.left(one)
         assert scene.unread.total_bytes == 0
@@ -82,7 +80,7 @@ async def test_who_takes_nothing_goes_where_there_is_no_room_and_nowhere_else() 
     scene.write(0, 60)
     scene.now += 10 * UNREAD_S
     assert await scene.has_room()
-    assert not scene.dropped
+    assert scene.counters.slow_consumers == 0
     scene.write(1, 50)
     assert await scene.has_room()  # for the first is gone
     assert [one.is_aborted for one in scene.sockets] == [True, False, False]
@@ -92,7 +90,7 @@ async def test_who_takes_nothing_goes_where_there_is_no_room_and_nowhere_else() 
     scene.unread.took(scene.sockets[1])  # which reads, and has something new
     assert await scene.has_room()
     assert [one.is_aborted for one in scene.sockets] == [True, False, True]
-    assert len(scene.dropped) == 2
+    assert scene.counters.slow_consumers == 2
     assert scene.unread.total_bytes == 50
 
 
@@ -106,4 +104,18 @@ async def test_who_waits_goes_on_when_something_is_taken() -> None:
     scene.sockets[0].size = 20  # nobody says so: the system has taken it
     await asyncio.gather(*waiting[1:])
     assert scene.unread.total_bytes == 20
-    assert not scene.dropped
+    assert scene.counters.slow_consumers == 0
+
+
+async def test_a_buffer_counts_while_it_drains_and_as_it_is_then() -> None:
+    scene = Scene(1)
+    socket = scene.sockets[0]
+    socket.size = 50
+    counted: list[int] = []
+
+    async def drain() -> None:
+        counted.append(scene.unread.total_bytes)
+        socket.size = 5
+
+    await scene.unread.flushed(socket, drain)
+    assert [*counted, scene.unread.total_bytes] == [50, 5]

@@ -40,6 +40,18 @@ def test_help_lists_all_commands_in_the_order_of_the_table() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["durable", "grants", "identity", "kafka", "pipeline"])
+def test_help_of_a_group_lists_its_commands_with_whole_summaries(name: str) -> None:
+    group = main.get_command(click.Context(main), name)
+    assert isinstance(group, click.Group)
+    shown = CliRunner().invoke(main, [name, "--help"]).output.partition("Commands:\n")[2]
+    context = click.Context(group)
+    for one in group.list_commands(context):
+        command = group.get_command(context, one)
+        assert command is not None
+        assert f"{one} {command.get_short_help_str(1_000)}" in " ".join(shown.split())
+
+
 def test_version_is_that_of_the_project() -> None:
     pyproject = Path(__file__).parents[2] / "pyproject.toml"
     version = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["version"]

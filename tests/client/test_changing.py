@@ -150,12 +150,12 @@ async def test_a_program_that_comes_back_with_another_filter_under_the_same_id_h
         await client.subscribe("n < 10", "s")
         await broker.stop()
     async with running(made) as broker:
-        assert broker.router.stated("c").subscriptions == ("s",)
+        assert broker.router.ids_of("c").subscriptions == ("s",)
         async with connect(str(broker.address), "c", state=state) as client:
             wanted = await client.subscribe("n > 5", "s")
             await client.publish_many([{"n": number} for number in (1, 7, 12)])
             assert await numbers(wanted, 12) == [7, 12]
-            assert broker.router.stated("c").subscriptions == ("s",)
+            assert broker.router.ids_of("c").subscriptions == ("s",)
 
 
 async def test_a_broker_that_is_started_again_during_a_change_makes_it(tmp_path: Path) -> None:

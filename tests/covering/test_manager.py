@@ -14,7 +14,7 @@ from sapwood import parse_filter
 from sapwood.covering.catalogue import COVERINGS, covering_manager
 from sapwood.covering.columnar import ColumnarCovering
 from sapwood.covering.flat import FlatGraph
-from sapwood.covering.manager import NOTHING_TO_SAY, Change, CoveringManager
+from sapwood.covering.manager import NO_CHANGE, Change, CoveringManager
 from sapwood.covering.published.poset import SienaPoset
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InputError, InvariantError
@@ -52,7 +52,7 @@ def test_manager_propagates_what_is_not_covered(name: str) -> None:
     manager = covering_manager(name)
     wide, narrow, other = map(parse_filter, ("a < 9", "a < 5", "b < 5"))
     assert manager.subscribe(wide) == change("a < 9")
-    assert manager.subscribe(narrow) == NOTHING_TO_SAY
+    assert manager.subscribe(narrow) == NO_CHANGE
     assert manager.subscribe(other) == change("b < 5")
     assert manager.representative(narrow) == wide
     assert manager.representative(other) == other
@@ -92,10 +92,10 @@ def test_a_repeated_filter_is_counted_and_nothing_else(name: str) -> None:
     manager.subscribe(narrow)
     asked, state = manager.work.queries, manager.propagated
     for wanted in (wide, narrow, parse_filter("not a >= 9")):
-        assert manager.subscribe(wanted) == NOTHING_TO_SAY
+        assert manager.subscribe(wanted) == NO_CHANGE
     assert (manager.count(wide), manager.count(narrow), len(manager)) == (3, 2, 2)
     for wanted in (wide, narrow, wide):
-        assert manager.unsubscribe(wanted) == NOTHING_TO_SAY
+        assert manager.unsubscribe(wanted) == NO_CHANGE
     assert (manager.count(wide), manager.count(narrow)) == (1, 1)
     assert (manager.work.queries, manager.propagated) == (asked, state)
     manager.validate()
@@ -104,7 +104,7 @@ def test_a_repeated_filter_is_counted_and_nothing_else(name: str) -> None:
 @every_covering
 def test_an_unknown_removal_is_ignored(name: str) -> None:
     manager = covering_manager(name)
-    assert manager.unsubscribe(parse_filter("a < 9")) == NOTHING_TO_SAY
+    assert manager.unsubscribe(parse_filter("a < 9")) == NO_CHANGE
     assert manager.count(parse_filter("a < 9")) == 0
     assert parse_filter("a < 9") not in manager
     manager.subscribe(parse_filter("a < 9"))

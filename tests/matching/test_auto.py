@@ -200,6 +200,20 @@ def test_filters_move_faster_than_they_come_however_many_come() -> None:
     assert engine.match({"a": 3}) == [3]
 
 
+def test_filters_are_removed_together_whichever_engine_serves() -> None:
+    engine = engine_with(on(), SMALL, range(8))
+    engine.fold()
+    assert engine.serving == "columnar"
+    engine.remove_many([6, 2, 4])
+    assert (engine.serving, len(engine)) == ("columnar", 5)
+    engine.remove_many([7, 1, 3, 5])
+    assert (engine.serving, engine.match({"a": 8})) == ("counting", [0])
+    engine.add_many([(slot, parse_filter("a > 1")) for slot in (1, 2)])
+    engine.remove_many([0, 2])
+    engine.validate()
+    assert (engine.serving, engine.match({"a": 8})) == ("counting", [1])
+
+
 def test_engine_goes_back_when_it_has_become_very_small() -> None:
     engine = engine_with(on(), SMALL, range(4))
     engine.fold()

@@ -17,7 +17,7 @@ from sapwood.matching.costs import (
     parts_of,
     way_of,
 )
-from sapwood.matching.lookups import Way
+from sapwood.matching.lookups import LookupKind
 from sapwood.model.filter import NOTHING
 
 ASCENDING = (
@@ -77,7 +77,7 @@ def test_a_value_beside_a_filter_adds_a_comparison_at_most(text: str) -> None:
     asked = parse_filter(text)
     with_value = parse_filter(f"({text}) and e = 1")
     # A literal decides a pattern by itself; with a value the pattern is tried on what has that.
-    spared = TEXT_NS * any(part.way is Way.LITERAL for part in parts_of(asked))
+    spared = TEXT_NS * any(part.way is LookupKind.LITERAL for part in parts_of(asked))
     compared = len(asked.conjunctions) * VALUE_SHARE * (COMPARED_NS + spared)
     assert cost_of(with_value).ns <= cost_of(asked).ns + compared
 
@@ -85,37 +85,39 @@ def test_a_value_beside_a_filter_adds_a_comparison_at_most(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "way", "is_tried"),
     [
-        ("name like '%abc'", Way.SUFFIX, False),
-        ("name like '%abc%'", Way.LITERAL, False),
-        ("name like '%abc%abd%'", Way.LITERAL, True),
-        ("name like '%abc' and name like '%abd%'", Way.LITERAL, False),
-        ("name like '%abcd%efg%' and name like '%abd%'", Way.LITERAL, True),
-        ("name not like '%abc%'", Way.PRESENCE, True),
-        ("name not like '%abc'", Way.PRESENCE, False),
-        ("name is null or name like '%abc%'", Way.SCAN, True),
-        ("lower(name) = 'abc'", Way.HASH, False),
-        ("lower(name) like '%abc%'", Way.LITERAL, False),
-        ("integer(name) < 5", Way.INTERVAL, False),
-        ("e = 1 and name like '%abc'", Way.HASH, False),
-        ("e = 1 and name like '%abc%'", Way.LITERAL, False),
-        ("e = 1 and name like '%a%'", Way.HASH, True),
+        ("name like '%abc'", LookupKind.SUFFIX, False),
+        ("name like '%abc%'", LookupKind.LITERAL, False),
+        ("name like '%abc%abd%'", LookupKind.LITERAL, True),
+        ("name like '%abc' and name like '%abd%'", LookupKind.LITERAL, False),
+        ("name like '%abcd%efg%' and name like '%abd%'", LookupKind.LITERAL, True),
+        ("name not like '%abc%'", LookupKind.PRESENCE, True),
+        ("name not like '%abc'", LookupKind.PRESENCE, False),
+        ("name is null or name like '%abc%'", LookupKind.SCAN, True),
+        ("lower(name) = 'abc'", LookupKind.HASH, False),
+        ("lower(name) like '%abc%'", LookupKind.LITERAL, False),
+        ("integer(name) < 5", LookupKind.INTERVAL, False),
+        ("e = 1 and name like '%abc'", LookupKind.HASH, False),
+        ("e = 1 and name like '%abc%'", LookupKind.LITERAL, False),
+        ("e = 1 and name like '%a%'", LookupKind.HASH, True),
     ],
 )
-def test_texts_are_found_as_the_engine_finds_them(text: str, way: Way, is_tried: bool) -> None:
+def test_texts_are_found_as_the_engine_finds_them(
+    text: str, way: LookupKind, is_tried: bool
+) -> None:
     asked = parse_filter(text)
     (part,) = parts_of(asked)
     (lookup,) = lookups(asked)
     assert part.way is way is lookup.way
     assert bool(part.tried) is is_tried is bool(lookup.patterns)
-    assert (part.ns >= VALUE_SHARE * TEXT_NS) >= (is_tried and way is not Way.LITERAL)
+    assert (part.ns >= VALUE_SHARE * TEXT_NS) >= (is_tried and way is not LookupKind.LITERAL)
 
 
 @given(_CONJUNCTIONS)
 def test_the_way_is_one_that_the_engine_takes(text: str) -> None:
     """It scans where the model says so, and nowhere else."""
     asked = parse_filter(text)
-    ways = [part.way is Way.SCAN for part in parts_of(asked)]
-    assert ways == [one.way is Way.SCAN for one in lookups(asked)]
+    ways = [part.way is LookupKind.SCAN for part in parts_of(asked)]
+    assert ways == [one.way is LookupKind.SCAN for one in lookups(asked)]
 
 
 def test_what_accepts_nothing_costs_nothing() -> None:
@@ -145,11 +147,11 @@ def test_a_remedy_names_the_pattern() -> None:
 
 
 def test_what_has_no_price_counts_as_presence() -> None:
-    for way in Way:
-        assert PRICES.get(way, PRICES[Way.PRESENCE]) > 0
+    for way in LookupKind:
+        assert PRICES.get(way, PRICES[LookupKind.PRESENCE]) > 0
 
 
 def test_values_of_any_type_are_looked_up_alike() -> None:
     for text in ("a = 'x'", "a = 1", "a = true", "a = 'x' or a = 1"):
         ((_, constraint),) = parse_filter(text).conjunctions[0].constraints
-        assert way_of(constraint)[0] is Way.HASH
+        assert way_of(constraint)[0] is LookupKind.HASH

@@ -53,7 +53,7 @@ def test_without_and_with_constraint_change_one_attribute() -> None:
 
 def test_extent_of_a_cover_is_not_greater() -> None:
     assert box("a > 1").covers(box("a > 2 and b = 1"))
-    assert box("a > 1").extent[0] <= box("a > 2 and b = 1").extent[0]
+    assert box("a > 1").extent <= box("a > 2 and b = 1").extent
 
 
 def test_every_record_prints_as_true() -> None:

@@ -125,10 +125,10 @@ def test_many_of_a_link_at_once_come_to_what_one_after_the_other_does(
             again = [one.add_for_link(bit, each) for each in wanted]
             own += zip(many.add_many_for_link(bit, [*map(kept, wanted)]), again, strict=True)
         else:
-            for value in values[: len(own)]:
-                slots = own.pop(value % len(own))
-                for pool, slot in zip((many, one), slots, strict=True):
-                    pool.remove_for_link(bit, slot, is_last=not own)
+            gone = [own.pop(value % len(own)) for value in values[: len(own)]]
+            many.remove_many_for_link(bit, [slot for slot, _ in gone], is_last=not own)
+            for left, (_, slot) in enumerate(reversed(gone)):
+                one.remove_for_link(bit, slot, is_last=not own and left + 1 == len(gone))
         for place, pool in enumerate((many, one)):
             holders: dict[int, Counter[int]] = {}
             for link, slots_of in held.items():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.session import circles as circles_module
-from sapwood.session.circles import Circles, Tellings
+from sapwood.session.circles import Announcements, Circles
 from sapwood.wire.messages import LinkState
 
 
@@ -40,8 +40,8 @@ class Overlay:
         for here, there in ((one, other), (other, one)):
             self.send(here, self.brokers[here].link_down(there))
 
-    def send(self, source: str, tellings: Tellings) -> None:
-        for neighbor, state in tellings:
+    def send(self, source: str, announcements: Announcements) -> None:
+        for neighbor, state in announcements:
             if (source, neighbor) in self.ways:
                 self.ways[source, neighbor].append(state)
 
@@ -139,7 +139,7 @@ def test_no_more_brokers_are_remembered_than_an_overlay_has(
     circles.link_up("2")
     for number in range(2, 50):
         circles.heard("2", LinkState(str(number), 5, (str(number - 1), str(number + 1))))
-    assert len(circles._said) == 3
+    assert len(circles._latest) == 3
 
 
 @given(st.data())

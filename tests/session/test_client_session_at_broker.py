@@ -17,7 +17,7 @@ from sapwood.limits import (
     FRAME_OVERHEAD_BYTES,
     SUBSCRIPTIONS_AT_ONCE_MAX,
 )
-from sapwood.limits.bulk import SUBSCRIPTIONS_AT_FIRST
+from sapwood.limits.bulk import REGISTERED_AT_ONCE_MAX, SUBSCRIPTIONS_AT_FIRST
 from sapwood.model.filter import NOTHING
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
@@ -282,16 +282,19 @@ def test_many_subscriptions_become_inputs_and_a_bad_one_refuses_only_itself() ->
 
 def test_many_come_in_parts_that_are_short_to_handle() -> None:
     meeting = Meeting()
-    ids = tuple(f"s{number}" for number in range(SUBSCRIPTIONS_AT_ONCE_MAX + 1))
+    ids = tuple(f"s{number}" for number in range(REGISTERED_AT_ONCE_MAX + 1))
     few = SubscribeManyRequest(ids[:40], ("a = 1",) * 40)
     parts = [len(one.subscriptions) for one in in_parts(meeting, few)]
     assert parts == [SUBSCRIPTIONS_AT_FIRST, 40 - SUBSCRIPTIONS_AT_FIRST]
     first, second = in_parts(meeting, SubscribeManyRequest(ids, ("a = 1",) * len(ids)))
-    assert len(first.subscriptions) == SUBSCRIPTIONS_AT_ONCE_MAX
+    assert len(first.subscriptions) == REGISTERED_AT_ONCE_MAX
     assert [id_ for id_, _ in second.subscriptions] == [ids[-1]]
-    assert in_parts(meeting, UnsubscribeManyRequest(ids)) == [
-        ClientUnsubscribeMany("c1", ids[:-1]),
-        ClientUnsubscribeMany("c1", ids[-1:]),
+    several = in_parts(meeting, SubscribeManyRequest(ids[:300], ("a = 1 or b = 2",) * 300))
+    assert [len(part.subscriptions) for part in several] == [REGISTERED_AT_ONCE_MAX // 2, 44]
+    gone = ids[: SUBSCRIPTIONS_AT_ONCE_MAX + 1]
+    assert in_parts(meeting, UnsubscribeManyRequest(gone)) == [
+        ClientUnsubscribeMany("c1", gone[:-1]),
+        ClientUnsubscribeMany("c1", gone[-1:]),
     ]
 
 

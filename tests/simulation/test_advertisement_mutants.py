@@ -27,7 +27,7 @@ from sapwood.routing.messages import (
 )
 from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.propagation.covering import Covering
-from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
+from sapwood.routing.propagation.protocol import NO_CHANGE, Change
 from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.protocols import protocol
 from sapwood.routing.strategies import Protocol
@@ -85,7 +85,7 @@ class ForgetfulLink(Advertised):
     __slots__ = ()
 
     def start(self, candidates: object) -> Change:
-        return NOTHING_TO_SAY
+        return NO_CHANGE
 
     def add(self, key: str, filter: Interest) -> Change:
         change = super().add(key, filter)
@@ -94,7 +94,7 @@ class ForgetfulLink(Advertised):
         return change
 
     def remove(self, key: str) -> Change:
-        return super().remove(key) if key in self._candidates else NOTHING_TO_SAY
+        return super().remove(key) if key in self._candidates else NO_CHANGE
 
 
 class ForgetsCandidates(AdvertisedMutant):

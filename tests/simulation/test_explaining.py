@@ -17,7 +17,7 @@ from sapwood.model.subscription import Subscription
 from sapwood.overlay.graph import Graph
 from sapwood.overlay.topology import Link, Overlay, Topology
 from sapwood.routing.explaining import accounts, journeys
-from sapwood.routing.propagation.telling import How
+from sapwood.routing.propagation.reasons import Treatment
 from sapwood.simulation.explaining import Explained, Passage, Witness
 from sapwood.simulation.scenario import (
     Action,
@@ -144,7 +144,7 @@ def check_reasons(journey: journeys.Journey, publication: Publication) -> None:
             assert one.filter.covers(wanted) or not one.stands
         for reason in hop.telling.reasons:
             assert reason.filter is None or reason.filter.covers(wanted)
-        if hop.telling.is_own and hop.telling.reasons[0].how is How.ITSELF:
+        if hop.telling.is_own and hop.telling.reasons[0].how is Treatment.ITSELF:
             assert hop.telling.reasons[0].filter == wanted
 
 
@@ -246,7 +246,7 @@ def test_a_cover_that_holds_a_subscription_back_is_named() -> None:
     _, found = explained(scenario_of(LINE, placed, ["r0"] * 4), "covering")
     hops = only(found, "p1", "s1").journey.hops
     told = [hop.telling.reasons[0].how for hop in hops]
-    assert told == [How.ITSELF, How.ITSELF, How.COVERED, How.ITSELF]
+    assert told == [Treatment.ITSELF, Treatment.ITSELF, Treatment.COVERED, Treatment.ITSELF]
     assert [hop.telling.is_own for hop in hops] == [False, False, True, True]
     assert {one.filter for one in hops[0].because if one.stands} == {FILTERS[0]}
     assert found[0].names[hops[0].because[0].key] == "s0"
@@ -260,7 +260,7 @@ def test_a_link_over_which_nothing_was_advertised_is_where_a_subscription_waits(
     unwanted = scenario_of(LINE, [(parse_filter("a < 0"), "r4")], ["r0"] * 4, ("a > 0",))
     _, found = explained(unwanted, "advertisement")
     last = only(found, "p1", "s0").journey.hops[-1]
-    assert [one.how for one in last.telling.reasons] == [How.UNWANTED]
+    assert [one.how for one in last.telling.reasons] == [Treatment.UNWANTED]
     assert not last.telling.stands
 
 

@@ -9,7 +9,7 @@ from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
 from sapwood.limits.explaining import EXPLAINED_BYTES_MAX
 from sapwood.routing.explaining.accounts import Account, Entry, Onward, Standing
-from sapwood.routing.propagation.telling import How, Reason
+from sapwood.routing.propagation.reasons import Reason, Treatment
 from sapwood.wire.explaining import Answer, ExplainReply, Found, answer_bytes, answer_of
 
 RECORDS, DOCUMENTS = parse_filter("a > 1 or b like '%x%'"), parse_xpath("//a[b]")
@@ -21,7 +21,7 @@ def reply(answer: bytes) -> ExplainReply:
 
 def test_an_answer_travels_with_filters_of_both_languages() -> None:
     told: dict[str, tuple[Reason, ...]] = {
-        "r2": (Reason(How.COVERED, "k", RECORDS), Reason(How.MERGED, "m", RECORDS))
+        "r2": (Reason(Treatment.COVERED, "k", RECORDS), Reason(Treatment.MERGED, "m", RECORDS))
     }
     account = Account(
         "hub",

@@ -7,9 +7,11 @@ from random import Random
 
 import pytest
 
+from sapwood.model.publication import Publication
 from sapwood.overlay.identifiers import slot_of
 from sapwood.overlay.plane import Plane
 from sapwood.routing.membership.pastry.choice import space_of
+from sapwood.simulation.history import ClientName
 from sapwood.simulation.world import World
 from sapwood_lab.experiments import irbr_stretch
 from sapwood_lab.experiments.design import Choices
@@ -62,11 +64,10 @@ def test_what_is_not_delivered_is_counted_as_lost(monkeypatch: pytest.MonkeyPatc
     given: dict[str, Cell] = dict(zip(GIVEN, ("scribe", 4, 6, "off", 1), strict=True))
     publish, calls = World.publish, iter(range(1_000))
 
-    def some(world: World, *what: object) -> None:
-        if next(calls) % 2:
-            publish(world, *what)  # type: ignore[arg-type]
+    def every_other(world: World, publisher: ClientName, publication: Publication) -> bool:
+        return next(calls) % 2 == 1 and publish(world, publisher, publication)
 
-    monkeypatch.setattr(World, "publish", some)
+    monkeypatch.setattr(World, "publish", every_other)
     (row,) = irbr_stretch.measure(given)
     assert row["lost"] == row["delivered"]
     found = irbr_stretch.report(Choices((6,)), [{**given, **row}])

@@ -1,9 +1,9 @@
-"""Errors that are answered, without the frames that they came through.
+"""Errors that are answered to a peer, without the frames that they came through.
 
-An error refers to its frames by its traceback, and often one of these to the error: a task that has
-it as its result, a variable. Such a circle goes when the garbage collector looks at it, which in a
-broker is late or never (`sapwood.broker.garbage`), and until then keeps what the frames had: a body
-of two megabytes for each one that was refused.
+An error refers to its frames by its traceback, and a frame often to the error: by a task whose
+result it is, or by a variable. Such a cycle is freed by the garbage collector, which in a broker
+runs late or never (`sapwood.broker.garbage`); until then it keeps the objects of the frames, such
+as the body of two megabytes of each request that was refused.
 """
 
 from __future__ import annotations
@@ -14,6 +14,6 @@ E = TypeVar("E", bound=BaseException)
 
 
 def answered(error: E) -> E:
-    """An error whose traceback nobody will read."""
+    """Return the error without its traceback and its context."""
     error.__context__ = None
     return error.with_traceback(None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sapwood.broker.connections import Connections
 from sapwood.broker.logs import Log
 from sapwood.session.admission import circle_reason
-from sapwood.session.circles import Circles, Tellings
+from sapwood.session.circles import Announcements, Circles
 from sapwood.wire.messages import GoodbyeCode, LinkState
 
 
@@ -26,18 +26,18 @@ class CircleWatch:
     def link_up(self, neighbor: str) -> None:
         """Announce a link that is up, before the router knows it."""
         if self._circles is not None:
-            self._tell(self._circles.link_up(neighbor))
+            self._send(self._circles.link_up(neighbor))
 
     def link_down(self, neighbor: str) -> None:
         """Announce that a link is down."""
         if self._circles is not None:
-            self._tell(self._circles.link_down(neighbor))
+            self._send(self._circles.link_down(neighbor))
 
     def heard(self, neighbor: str, state: LinkState) -> None:
         """Take in an announcement of the links of a broker, from a neighbor."""
         if self._circles is None:
             return
-        self._tell(self._circles.heard(neighbor, state))
+        self._send(self._circles.heard(neighbor, state))
         for other in self._circles.superfluous():
             tcp = self._connections.links.get(other)
             if tcp is not None and tcp.connection.open:
@@ -45,8 +45,8 @@ class CircleWatch:
                 self._log.warning("circle", neighbor=other, reason=reason)
                 self._connections.end(tcp, GoodbyeCode.CIRCLE, reason)
 
-    def _tell(self, tellings: Tellings) -> None:
-        for neighbor, state in tellings:
+    def _send(self, announcements: Announcements) -> None:
+        for neighbor, state in announcements:
             link = self._connections.to_link(neighbor)
             if link is not None:
                 link.tell(state)

@@ -116,8 +116,8 @@ class Dialers:
     `connect` makes one connection to an address.
 
     #: _given are the addresses that stay, _asked the addresses of routers that the router
-    #: requested;
-    #: each address in either has a dialer, in _at and as a task in _dialers, and no other has
+    #: requested; each address in either has a dialer, in _at and as a task in _dialers, and no
+    #: other has
     """
 
     def __init__(

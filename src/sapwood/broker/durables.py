@@ -50,9 +50,10 @@ from sapwood.session.durable.effects import (
     Hand,
     Join,
     Leave,
-    Say,
-    Tell,
-    Turn,
+    LogEvent,
+    Refuse,
+    ReportDropped,
+    ToConsumer,
 )
 from sapwood.session.durable.restoring import latest
 from sapwood.session.durable.rows import Kind, Row
@@ -385,24 +386,24 @@ class Durables:
                 case Detach(owner):
                     del self._filters[owner]
                     self._handle(DetachClient(owner), self._loop.time())
-                case Say():
-                    self._say(effect)
+                case LogEvent():
+                    self._write(effect)
                 case _:
-                    self._tell(effect)
+                    self._send(effect)
 
-    def _say(self, said: Say) -> None:
+    def _write(self, event: LogEvent) -> None:
         level = self._log.info
-        if said.reason:
+        if event.reason:
             level = self._log.warning
-            self._counters.durable_dropped += said.count
+            self._counters.durable_dropped += event.count
         level(
-            f"durable subscription: {said.what}",
-            name=said.name,
-            **({"reason": said.reason} if said.reason else {}),
-            **({"publications": said.count} if said.count else {}),
+            f"durable subscription: {event.what}",
+            name=event.name,
+            **({"reason": event.reason} if event.reason else {}),
+            **({"publications": event.count} if event.count else {}),
         )
 
-    def _tell(self, effect: Join | Hand | Tell | Acknowledged | Leave | Turn) -> None:
+    def _send(self, effect: ToConsumer) -> None:
         client, id_ = effect.consumer
         session = self._connections.to_client(client)
         if session is None:
@@ -413,13 +414,13 @@ class Durables:
                 send(reply)
             case Hand():
                 self._hand(effect, session)
-            case Tell(_, dropped, reason):
+            case ReportDropped(_, dropped, reason):
                 send(DurableNotice(id_, dropped, shortened(reason)))
             case Acknowledged(_, serial):
                 send(AcknowledgedReply(id_, serial))
             case Leave():
                 send(UnsubscribedReply(id_))
-            case Turn(_, reason, is_quota):
+            case Refuse(_, reason, is_quota):
                 cause = Cause.QUOTA if is_quota else Cause.REQUEST
                 send(SubscriptionRefused(id_, shortened(reason), cause))
 

@@ -26,7 +26,7 @@ from sapwood.model.kept import Kept, kept
 from sapwood.model.publication import Publication
 from sapwood.routing.explaining.accounts import Account, Held, Owned, Question, account, ways
 from sapwood.routing.membership.protocol import OnOneTree
-from sapwood.routing.propagation.telling import How, Reason
+from sapwood.routing.propagation.reasons import Reason, Treatment
 from sapwood.routing.tables import LocalEntry, ReceivedEntry
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.connection import shortened
@@ -84,7 +84,7 @@ def _answer(asking: Asking, broker: Asked) -> Account | None:
     if asking.told is not None:
         told = asking.told
         wanted = None if told.filter is None else _read(told.filter)
-        subject = Held(told.neighbor, Reason(How.ITSELF, told.key, wanted))
+        subject = Held(told.neighbor, Reason(Treatment.ITSELF, told.key, wanted))
     question = Question(
         asking.source,
         asking.way,
@@ -129,7 +129,7 @@ def _search(search: Search, broker: Asked) -> tuple[list[Found], bool]:
 
 
 def _covers(search: Search, broker: Asked) -> tuple[list[Found], int]:
-    """Some of the subscriptions that cover a filter, and where to continue; 0 at the end."""
+    """One page of the subscriptions that cover a filter, and the next place; 0 at the end."""
     core = next(iter(broker.router.membership.cores(broker.router.name)), None)
     if core is None or search.filter is None:
         return [], 0

@@ -1,9 +1,9 @@
-"""A lane: visitors that are ready at the same time go on one after the other.
+"""A lane: coroutines that become ready at the same time continue a few at a time.
 
-asyncio does all that is ready before it looks for input again. Where one publication is for three
+asyncio runs all that is ready before it polls for input again. Where one publication goes to three
 hundred event streams, these would write it for a third of a second before the broker reads
-anything. So a few go on each time the loop comes by: twice as many as the last time where that was
-short, half of them where it was long, and one at least.
+anything. So a few continue in each iteration of the loop: twice as many as in the last one if that
+was short, half as many if it was long, and at least one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from sapwood.limits.gateway import LANE_WIDTH_MAX
 
 
 class Lane:
-    """Lets those on who wait for their turn, first come, first served.
+    """Lets waiting coroutines continue in the order in which they came.
 
-    #: _is_open iff nobody has gone on since the loop came by, and then nobody waits
+    #: _is_open iff no coroutine has continued in this iteration; then none is in _waiting
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Lane:
         self._at = 0.0
 
     async def turn(self) -> None:
-        """Return when the caller may go on; at once where nobody else is about to."""
+        """Return when the caller may continue; at once if it is the first in this iteration."""
         if self._is_open:
             self._is_open = False
             self._at = self._loop.time()
@@ -41,14 +41,14 @@ class Lane:
         await waiter
 
     def _next(self) -> None:
-        """Let the next ones on."""
+        """Let the next `_width` coroutines continue."""
         now = self._loop.time()
         is_short = now - self._at < TURN_S / 2
         self._width = min(LANE_WIDTH_MAX, 2 * self._width) if is_short else self._width // 2 or 1
         self._at, left = now, self._width
         while self._waiting and left:
             waiter = self._waiting.popleft()
-            if not waiter.done():  # who was cancelled meanwhile
+            if not waiter.done():  # else it was cancelled meanwhile
                 waiter.set_result(None)
                 left -= 1
         self._is_open = left == self._width

@@ -1,10 +1,10 @@
-"""How far other brokers are: round trips, measured by a TCP handshake that nothing follows.
+"""Round trips to other brokers, measured by a TCP handshake that nothing follows.
 
-A router that routes by those who are near (`irbr:near`) has others measured to whom it has no link,
-and may never have. Their system answers the handshake, not their process, so it costs them next to
-nothing and says how long the way is, whatever they have to do. Linux knows the round trip of the
-handshake itself (`TCP_INFO`); elsewhere it is the time until the connection is there, in which this
-process may have been busy. Over links by datagrams nobody answers.
+A router that routes by the nearest routers (`irbr:near`) requests the delays to routers to which it
+has no link, and may never have one. Their operating system answers the handshake, not their
+process, so it costs them next to nothing, and the round trip does not depend on their load. Linux
+knows the round trip of the handshake itself (`TCP_INFO`); elsewhere it is the time until the
+connection is up, in which this process may have been busy. An address for datagrams has no answer.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from sapwood.routing.inputs import Input, Measured
 from sapwood.wire.address import Address, parse_address
 
 _RTT_US: Final = struct.Struct("=68xI")
-"""The smoothed round trip in microseconds in `struct tcp_info` of Linux; of one handshake, its."""
+"""The smoothed round trip in microseconds in `struct tcp_info` of Linux: that of the handshake."""
 
 
 class Meter:
-    """Measures brokers, so many at once; each answer is an input for the router."""
+    """Measures brokers, `MEASURES_AT_ONCE` at a time; each answer is an input for the router."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -37,13 +37,13 @@ class Meter:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def measure(self, effect: Measure, handle: Callable[[Input], None]) -> None:
-        """Begin to measure a broker; `handle` gets what comes of it later."""
+        """Begin to measure a broker; `handle` gets a `Measured` later, whatever comes of it."""
         task = asyncio.create_task(self._answer(effect, handle), name=f"measure {effect.router}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def stop(self) -> None:
-        """Let go of what is being measured."""
+        """Cancel the measurements under way."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

@@ -27,7 +27,7 @@ class Returned:
 
     def let_go(self, client: ClientSessionAtBroker, restated: Restated) -> None:
         """Withdraw the entries that a client has not requested again."""
-        had = self._router.stated(client.name)
+        had = self._router.ids_of(client.name)
         for id_ in had.advertisements:
             if id_ not in restated.advertisements:
                 self._handle(client, ClientUnadvertise(client.name, id_))

@@ -1,4 +1,4 @@
-"""Room for what has begun to come, of all who send something, within one bound."""
+"""One bound on the bytes of incomplete messages, over all connections of a listener."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 Hold: TypeAlias = Callable[[int], None]
-"""Says how many bytes of one there are now. Raises where there is no room for them."""
+"""Sets the number of bytes held for one message. Raises if there is no room for them."""
 
 
 class Room:
-    """Room for so many bytes; `full` makes the error of who needs more than is left.
+    """Room for `bytes_max` bytes; `full` makes the error of a holder that needs more than is left.
 
-    #: left_bytes and what is held come to the bound
+    #: the sum of left_bytes and of all bytes held is the bound
     """
 
     def __init__(self, bytes_max: int, full: Callable[[], Exception]) -> None:
@@ -22,7 +22,7 @@ class Room:
 
     @contextmanager
     def held(self) -> Iterator[Hold]:
-        """Room for one, until it is dealt with."""
+        """Hold room for one message, or body, as long as the context lasts."""
         held = 0
 
         def hold(size: int) -> None:

@@ -15,7 +15,7 @@ from sapwood.limits import GOODBYE_S, LINK_WEIGHT
 from sapwood.routing.messages import PublishMany
 from sapwood.session.client_session_at_broker import MANY, ClientSessionAtBroker, ReadMany
 from sapwood.session.connection import Connection, Ending
-from sapwood.session.link_session import LinkSession
+from sapwood.session.link_session import LinkSession, states_many
 from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
 from sapwood.tls import Certificate, certificate_of
@@ -111,6 +111,8 @@ class TcpConnection(asyncio.Protocol):
         self._put_off = self._held_back = self._paused = False
         #: the reason why the connection was lost, while messages wait for a turn
         self._lost: str | None = None
+        #: the link has stated many subscriptions in its last turn
+        self._is_stating = False
         self.spent_s = 0.0
         self.brief_reads = 0
         self.address = "?"
@@ -185,8 +187,14 @@ class TcpConnection(asyncio.Protocol):
 
     @property
     def weight(self) -> int:
-        """Its shares of the loop."""
-        return 1 if self.link is None else LINK_WEIGHT
+        """Its shares of the loop.
+
+        A link that states many subscriptions has half of the loop, or `LINK_WEIGHT` where more
+        wait: a neighbor that has returned may have a million to state, and the others publish.
+        """
+        if self.link is None:
+            return 1
+        return min(LINK_WEIGHT, max(1, len(self._host.turns))) if self._is_stating else LINK_WEIGHT
 
     def advance(self, expired: Callable[[], bool]) -> Progress:
         """Handle messages for one turn."""
@@ -210,6 +218,7 @@ class TcpConnection(asyncio.Protocol):
 
     def _advance(self, expired: Callable[[], bool]) -> Progress:
         host, now = self._host, self._loop.time()
+        self._is_stating = False
         has_begun = self._parked is not None
         if self._parked is not None:
             parked, self._parked = self._parked, None
@@ -233,6 +242,7 @@ class TcpConnection(asyncio.Protocol):
                 self._parked = message
                 return Progress.PARKED
             else:
+                self._is_stating |= self.link is not None and states_many(message)
                 host.received(self, message, now)
                 has_begun = True
 

@@ -1,45 +1,46 @@
-"""What was written for clients of other doors and has not been taken by them, within one bound.
+"""The bytes in socket buffers that clients of HTTP or MQTT have not read, within one bound.
 
-The broker's own queues have a bound (`OUTGOING_TOTAL_BYTES_MAX`). Behind them each client of a door
-has one publication at least in the buffer of its socket, as long as it is: a thousand that never
-read had two gigabytes. So there is room for some, others wait, and where there is none those go
-that do not take what they have.
+The broker's own queues have a bound (`OUTGOING_TOTAL_BYTES_MAX`). Behind them the buffer of each
+client's socket holds one whole publication at least: a thousand clients that never read held two
+gigabytes. So writers wait where the sum is above the bound, and while one waits, clients that have
+read nothing for `UNREAD_S` are disconnected.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
+from sapwood.broker.counters import Counters
 from sapwood.limits.gateway import UNREAD_BYTES_MAX, UNREAD_LOOK_S, UNREAD_S
 
 
 class _Behind(NamedTuple):
-    """What is behind a socket, and when its client had last taken what there was, or most of it."""
+    """The bytes in a socket's buffer, and the time at which its client had last read most of it."""
 
     size: int
     since_s: float
 
 
 class Unread:
-    """The buffers of all sockets of a door that are written to in streams.
+    """The buffers of all sockets of one door (HTTP, MQTT) that publications are written to.
 
-    `dropped` is called for each client that is disconnected; `clock` tells seconds.
+    Each client that is disconnected counts as a slow consumer. `clock` is in seconds.
 
-    #: total_bytes is the sum of _behind, whose numbers were right when each socket was written to
-    #: there is a _timer iff somebody waits
+    #: total_bytes is the sum of the sizes in _behind, each of the last `wrote` of its socket
+    #: there is a _timer iff a writer is in _waiting
     """
 
     def __init__(
         self,
-        dropped: Callable[[], None],
+        counters: Counters,
         clock: Callable[[], float] = time.monotonic,
         bytes_max: int = UNREAD_BYTES_MAX,
     ) -> None:
         self.total_bytes = 0
-        self._dropped = dropped
+        self._counters = counters
         self._clock = clock
         self._bytes_max = bytes_max
         self._behind: dict[asyncio.WriteTransport, _Behind] = {}
@@ -47,7 +48,7 @@ class Unread:
         self._timer: asyncio.TimerHandle | None = None
 
     async def room(self) -> None:
-        """Return when there is room to write something."""
+        """Return when the total is within the bound, so that a publication may be written."""
         loop = asyncio.get_running_loop()
         if self.total_bytes > self._bytes_max:
             self._review()
@@ -59,7 +60,7 @@ class Unread:
             await waiter
 
     def wrote(self, transport: asyncio.WriteTransport) -> None:
-        """Take in what is behind a socket."""
+        """Register the number of bytes in a socket's buffer, after something was written to it."""
         size = 0 if transport.is_closing() else transport.get_write_buffer_size()
         before = self._behind.get(transport, _Behind(0, self._clock()))
         self.total_bytes += size - before.size
@@ -69,19 +70,27 @@ class Unread:
             del self._behind[transport]
 
     def took(self, transport: asyncio.WriteTransport) -> None:
-        """A client has taken what there was, or most of it."""
+        """Register that a client has read what was in the buffer of its socket, or most of it."""
         self.wrote(transport)
         if transport in self._behind:
             self._behind[transport] = self._behind[transport]._replace(since_s=self._clock())
 
+    async def flushed(
+        self, transport: asyncio.WriteTransport, drain: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Register a socket's buffer, and again after `drain`: its client has read most of it."""
+        self.wrote(transport)
+        await drain()
+        self.took(transport)
+
     def left(self, transport: asyncio.WriteTransport) -> None:
-        """A client has gone."""
+        """Remove the socket of a client that has gone."""
         gone = self._behind.pop(transport, None)
         if gone is not None:
             self.total_bytes -= gone.size
 
     def _look(self) -> None:
-        """Let those on who wait, if there is room now; each sees whether there still is."""
+        """Wake the waiting writers if there is room; each looks again whether there still is."""
         self._timer = None
         self._review()
         waiting = [one for one in self._waiting if not one.done()]
@@ -94,7 +103,7 @@ class Unread:
         self._waiting = waiting
 
     def _review(self) -> None:
-        """Look at all sockets; where there is no room, drop clients that take nothing for long."""
+        """Register all buffers; above the bound, disconnect clients that read nothing for long."""
         for transport in list(self._behind):
             self.wrote(transport)
         for transport, behind in list(self._behind.items()):
@@ -103,11 +112,4 @@ class Unread:
             if behind.since_s <= self._clock() - UNREAD_S:
                 self.left(transport)
                 transport.abort()
-                self._dropped()
-
-
-async def drained(transport: asyncio.Transport) -> None:
-    """Return when a socket of the HTTP server, or what it has become, takes more."""
-    protocol: Any = transport.get_protocol()
-    flow = getattr(protocol, "flow", None)
-    await (protocol.writable.wait() if flow is None else flow.drain())
+                self._counters.slow_consumers += 1

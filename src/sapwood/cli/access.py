@@ -52,7 +52,8 @@ _CREDENTIALS: Final = (
 _TLS: Final = (
     _option(
         "--tls-ca",
-        "Certificates (PEM) of who may sign the other's.  [default: what the system trusts]",
+        "Certificates (PEM) of authorities that may have signed the other side's.  "
+        "[default: what the system trusts]",
         type=_FILE,
         metavar="FILE",
         envvar="SAPWOOD_TLS_CA",

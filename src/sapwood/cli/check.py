@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, *, brokers: tuple[str, ...], within: float, as_json: bool) -> None:
     """Compare the tables of brokers with those of their neighbors, edge by edge.
 
-    Each broker asks its neighbors what they hold of what it told them, and they ask it, by sketches
-    of the tables; nothing stops. Where the brokers' protocol has the word stabilize, what is wrong
-    is corrected, as it would be within a period anyway; elsewhere it is only said, and is wrong
-    that was so twice in a row. Status 0: all tables agree; 1: some did not, or a neighbor did not
-    answer; 2: brokers with tables that cannot be compared (mesh, redundant, xroute).
+    Each broker compares what it has sent its neighbors with what they hold of it, and they do the
+    same, by sketches of the tables; nothing stops. Where the brokers' protocol has the word
+    stabilize, what differs is corrected, as it would be within a period anyway; elsewhere it is
+    only reported, if two comparisons in a row find it. Status 0: all tables agree; 1: some did not,
+    or a neighbor did not answer; 2: brokers with tables that cannot be compared (mesh, redundant,
+    xroute).
     """
     from sapwood.client.admin import Admin
 

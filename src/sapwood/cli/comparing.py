@@ -100,7 +100,7 @@ def bytes_of(message: Message) -> int:
 
 
 def kernels_at_hand() -> tuple[bool, ...]:
-    """Which kernels that routers use are at hand."""
+    """For each set of kernels that routers use, true if it is loaded."""
     from sapwood.covering.columnar.index import COVERING
     from sapwood.matching.readiness import DOCUMENTS, RECORDS
 

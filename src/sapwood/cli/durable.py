@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sapwood.cli.access import client_access, connection_settings
+from sapwood.cli.groups import CommandGroup
 from sapwood.cli.output import ExitStatus, json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _broker = click.argument("broker", metavar="HOST:PORT")
 _name = click.argument("name")
 
 
-@click.group
+@click.group(cls=CommandGroup)
 def command() -> None:
     """List, show and remove the durable subscriptions of a broker.
 

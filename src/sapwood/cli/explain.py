@@ -114,7 +114,7 @@ class _Unusable:
     "--follow",
     is_flag=True,
     help="Ask their neighbors, too, and the neighbors of these, at the addresses at which they say "
-    "that they listen. They get what this command shows who it is with.",
+    "that they listen. They get the credentials of this command, too.",
 )
 @client_access
 @dialect_option

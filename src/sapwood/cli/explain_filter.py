@@ -15,7 +15,7 @@ from sapwood.cli.output import (
 from sapwood.errors import InputError
 from sapwood.language.never import why_never
 from sapwood.matching.costs import Cost, cost_of, nanoseconds
-from sapwood.matching.lookups import Lookup, Way
+from sapwood.matching.lookups import Lookup, LookupKind
 from sapwood.model.amounts import amount
 from sapwood.model.constraint import Constraint
 from sapwood.model.explanation import shortened
@@ -202,16 +202,16 @@ def filter_text(found: About) -> str:
     return "\n".join(lines)
 
 
-_FOUND: Final[Mapping[Way, str]] = MappingProxyType(
+_FOUND: Final[Mapping[LookupKind, str]] = MappingProxyType(
     {
-        Way.HASH: "found by a value (hash): {}",
-        Way.INTERVAL: "found by a range (interval): {}",
-        Way.PAIR: "found by two constraints at once (grid): {}",
-        Way.PRESENCE: "tried for every record that has such a value: {}",
-        Way.SUFFIX: "found by how a text ends (suffix): {}",
-        Way.LITERAL: "found by what a text has in it (literal): {}",
-        Way.PATH: "found by a path: {}",
-        Way.SCAN: "tried for every record: nothing in it asks for a value that is there",
+        LookupKind.HASH: "found by a value (hash): {}",
+        LookupKind.INTERVAL: "found by a range (interval): {}",
+        LookupKind.PAIR: "found by two constraints at once (grid): {}",
+        LookupKind.PRESENCE: "tried for every record that has such a value: {}",
+        LookupKind.SUFFIX: "found by how a text ends (suffix): {}",
+        LookupKind.LITERAL: "found by what a text has in it (literal): {}",
+        LookupKind.PATH: "found by a path: {}",
+        LookupKind.SCAN: "tried for every record: nothing in it asks for a value that is there",
     }
 )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sapwood.cli.groups import CommandGroup
 from sapwood.cli.output import ExitStatus, json_option, print_json, print_table
 from sapwood.errors import InputError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from sapwood.session.quotas import Quota
 
 
-@click.group
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Say what identities may do, by the grants in a file of identities."""
 

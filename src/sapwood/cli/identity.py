@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from sapwood.cli.groups import CommandGroup
 from sapwood.cli.output import ExitStatus, json_option, print_json, print_table, say
 from sapwood.errors import InputError
 
@@ -16,7 +17,7 @@ TOKEN_BYTES: Final = 32
 """Random bytes of a token."""
 
 
-@click.group
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Make and check entries of a file of identities: who may connect.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from sapwood.cli.access import client_access, connection_settings
+from sapwood.cli.groups import CommandGroup
 from sapwood.cli.output import ExitStatus, dialect_option, json_option, print_json, say
 from sapwood.kafka.contents import FORMS
 from sapwood.model.amounts import amount
@@ -50,7 +51,7 @@ def _common(command: F) -> F:
     return command
 
 
-@click.group
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Bridge topics of Kafka and a broker, in both directions.
 

@@ -47,7 +47,8 @@ def command(
 
     The brokers run a protocol with the word prefix. The optimizer asks the broker for all filters,
     and subscribes to the tree of them: so it comes to every broker. When it ends its trees go, and
-    brokers match by content as before. It needs memory for all filters and says each new version.
+    brokers match by content as before. It needs memory for all filters. Each new version is a line
+    on standard error.
     """
     import asyncio
     import time

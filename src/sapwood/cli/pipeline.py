@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from sapwood.cli.contributed import PIPELINE_COMMANDS, contributed_command
+from sapwood.cli.groups import CommandGroup
 from sapwood.cli.pipelines.backfill import backfill_command
 from sapwood.cli.pipelines.compile import compile_command
 from sapwood.cli.pipelines.ingest import ingest_command
@@ -19,12 +20,11 @@ from sapwood.cli.pipelines.synopsis import synopsis_command
 
 JOB_MODULE: Final = "sapwood.pipeline.job"
 
-
 SWEEP: Final = "Run an experiment once for each configuration, as Spark jobs."
 """The line of the help for the command that the lab contributes."""
 
 
-class PipelineGroup(click.Group):
+class PipelineGroup(CommandGroup):
     """The jobs, and `sweep`, which the lab contributes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

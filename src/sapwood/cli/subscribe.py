@@ -93,7 +93,8 @@ TAKE: Final = 1024
     "fresh_s",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="How old a publication may be, from its publisher's call on; --late says what else.",
+    help="How old a publication may be, from its publisher's call on; --late says what becomes of "
+    "others.",
 )
 @click.option(
     "--late",

@@ -40,7 +40,7 @@ class Change(NamedTuple, Generic[W]):
     withdraw: tuple[W, ...] = ()
 
 
-NOTHING_TO_SAY: Final[Change[Any]] = Change()
+NO_CHANGE: Final[Change[Any]] = Change()
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ class CoveringManager(Generic[W]):
         key = self._keys.setdefault(filter, fresh)  # looking up and storing hash a filter once
         if key in self._filters:
             self._repeats[key] = self._repeats.get(key, 0) + 1
-            return NOTHING_TO_SAY
+            return NO_CHANGE
         if free:
             heapq.heappop(free)
         self._filters[key] = filter
@@ -127,7 +127,7 @@ class CoveringManager(Generic[W]):
         self.work.subscriptions += 1
         self._index.add(key, filter)
         if is_covered:
-            return NOTHING_TO_SAY
+            return NO_CHANGE
         self._propagated[key] = None
         return Change((filter,), self._step_down(key) if self._is_maximal else ())
 
@@ -181,13 +181,13 @@ class CoveringManager(Generic[W]):
         """
         key = self._keys.pop(filter, None)
         if key is None:
-            return NOTHING_TO_SAY
+            return NO_CHANGE
         if key in self._repeats:
             self._keys[filter] = key
             self._repeats[key] -= 1
             if not self._repeats[key]:
                 del self._repeats[key]
-            return NOTHING_TO_SAY
+            return NO_CHANGE
         self._index.remove(key)
         work, asked = self.work, self.work.queries
         uncovered = self._graph.remove(key, self._asked)
@@ -200,7 +200,7 @@ class CoveringManager(Generic[W]):
             del self._propagated[key]
             withdraw = (filter,)
         if not uncovered:
-            return Change((), withdraw) if withdraw else NOTHING_TO_SAY
+            return Change((), withdraw) if withdraw else NO_CHANGE
         fresh = [node for node in uncovered if node not in self._propagated]
         self._propagated.update(dict.fromkeys(fresh))
         return Change(tuple(self._filters[node] for node in fresh), withdraw)

@@ -12,8 +12,8 @@ EXPLAINED_ENTRIES_MAX: Final = 1_000
 accept it: 20 us each. The router's index decides whether any accepts it, without such a bound."""
 
 EXPLAINED_PATTERN_BYTES_MAX: Final = 100_000
-"""Where the publication has a document, its bytes times the number of subscriptions compared with
-it, at least one: an XPath takes 0.2 us for a byte of a document."""
+"""Bytes of a publication's document times the number of subscriptions compared with it, at least
+one: an XPath takes 0.2 us for a byte of a document."""
 
 EXPLAINED_NAMED_MAX: Final = 8
 """Subscriptions that one answer names: more would not be read."""

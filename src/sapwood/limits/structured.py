@@ -33,8 +33,8 @@ MEASURES_AT_ONCE: Final = 16
 """Brokers that one measures at a time: a newcomer hears of hundreds at once."""
 
 MEASURE_TIMEOUT_S: Final = 3.0
-"""When a broker that is measured counts as one that does not answer: TCP has asked twice by then.
-Whoever is so far away is nobody's nearest."""
+"""Seconds after which a broker that is measured counts as one that does not answer: TCP has sent
+its SYN twice by then. A broker so far away is no router's nearest."""
 
 RANGES_REPAIR_S: Final = 30.0
 """Seconds between two comparisons of a router's tables with those of the routers it routes by: the

@@ -19,7 +19,7 @@ from sapwood.language import parse_filter
 from sapwood.language.written import Written, as_given, given_interest, read_interest
 from sapwood.matching.documents.engines import DocumentEngineInfo
 from sapwood.matching.documents.protocol import DocumentEngine
-from sapwood.matching.protocol import Bulk, ReadingEncoded, Remembering, Unsorted
+from sapwood.matching.protocol import Bulk, BulkRemoval, ReadingEncoded, Remembering, Unsorted
 from sapwood.matching.sizes import memory_of
 from sapwood.matching.storage import Folder
 from sapwood.matching.texts import TextColumn
@@ -85,6 +85,8 @@ class FilterStore(Generic[_Engine, _Filter]):
         self._memory: Remembering[_Filter] | None = None
         #: the engine if it adds many filters at once
         self._bulk: Bulk[_Filter] | None = None
+        #: the engine if it removes many filters at once
+        self._bulk_removal: BulkRemoval | None = None
 
     def __len__(self) -> int:
         """The number of filters."""
@@ -126,6 +128,18 @@ class FilterStore(Generic[_Engine, _Filter]):
         self._used().remove(slot)
         if self._memory is None:
             self._texts[slot] = ""
+
+    def remove_many(self, slots: Sequence[int]) -> None:
+        """Free slots, all different, that are taken in this store."""
+        engine = self._used()
+        if self._bulk_removal is not None:
+            self._bulk_removal.remove_many(slots)
+        else:
+            for slot in slots:
+                engine.remove(slot)
+        if self._memory is None:
+            for slot in slots:
+                self._texts[slot] = ""
 
     def filter(self, slot: int) -> _Filter:
         """The filter in a slot that is taken in this store: equal to the one that was added.
@@ -193,6 +207,8 @@ class FilterStore(Generic[_Engine, _Filter]):
                 self._memory = cast("Remembering[_Filter]", self.engine)
             if issubclass(kind, Bulk):
                 self._bulk = cast("Bulk[_Filter]", self.engine)
+            if issubclass(kind, BulkRemoval):
+                self._bulk_removal = cast("BulkRemoval", self.engine)
             if issubclass(kind, Unsorted):
                 self.unsorted = cast("Unsorted", self.engine)
             if issubclass(kind, ReadingEncoded):

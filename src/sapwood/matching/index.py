@@ -210,6 +210,16 @@ class Index:
         self._store_of(slot).remove(slot)
         self._free.append(slot)
 
+    def release_many(self, slots: Sequence[int]) -> None:
+        """`release` for each of several slots, all different, in order."""
+        documents = [slot for slot in slots if self._documents.holds(slot)]
+        if documents:
+            self._documents.remove_many(documents)
+        if len(documents) < len(slots):
+            gone = {*documents}
+            self._records.remove_many([slot for slot in slots if slot not in gone])
+        self._free.extend(slots)
+
     def filter_in(self, slot: int) -> Interest:
         """The filter in a taken slot; see `filter`."""
         return self._store_of(slot).filter(slot)

@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Way(StrEnum):
-    """The way in which a conjunction, or a tree pattern, is found."""
+class LookupKind(StrEnum):
+    """The kind of lookup that finds a conjunction, or a tree pattern."""
 
     HASH = "hash"
     """By one of finitely many values: one lookup leads to the conjunctions that require it."""
@@ -30,14 +30,14 @@ class Way(StrEnum):
 class Lookup(NamedTuple):
     """One conjunction of a filter, or a tree pattern.
 
-    `by` is what is looked up, in the filter language (an attribute, where only its presence is),
-    and `compared` the predicates that candidates are compared with afterwards; `patterns` are those
-    of them that search a text. `share` is the estimated share of records that are candidates;
-    `None` where the filters allow no estimate.
+    `way` is the kind of lookup that finds it. `by` is what is looked up, in the filter language (an
+    attribute, where only its presence is), and `compared` the predicates that candidates are
+    compared with afterwards; `patterns` are those of them that search a text. `share` is the
+    estimated share of records that are candidates; `None` where the filters allow no estimate.
     """
 
     text: str
-    way: Way
+    way: LookupKind
     by: tuple[str, ...]
     compared: tuple[str, ...]
     patterns: tuple[str, ...]

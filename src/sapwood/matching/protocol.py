@@ -108,6 +108,14 @@ class Bulk(Protocol[_Wanted_contra]):
 
 
 @runtime_checkable
+class BulkRemoval(Protocol):
+    """An engine that removes many filters at once for less than one by one."""
+
+    def remove_many(self, slots: Sequence[int]) -> None:
+        """Free these slots, all taken and different, as `remove` does."""
+
+
+@runtime_checkable
 class Remembering(Protocol[_Wanted_co]):
     """An engine that returns the filters that it holds, so that no caller need keep a copy."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 from sapwood.model.constraint import ANYTHING, Constraint
@@ -114,10 +115,13 @@ class Conjunction:
         return sum(constraint.weight for _, constraint in self.constraints)
 
     @property
-    def extent(self) -> tuple[int, tuple[str, ...], tuple[tuple[object, ...], ...]]:
-        """A key that is no greater than that of any conjunction covered by this one."""
-        extents = tuple(constraint.extent for _, constraint in self.constraints)
-        return len(self.constraints), self.attributes, extents
+    def extent(self) -> tuple[object, ...]:
+        """A key that is no greater than that of any conjunction covered by this one.
+
+        The number of constraints, the attribute of each, and the extent of each.
+        """
+        extents = (constraint.extent for _, constraint in self.constraints)
+        return len(self.constraints), *self.attributes, *chain.from_iterable(extents)
 
     def __str__(self) -> str:
         """The text of the conjunction in the filter language."""

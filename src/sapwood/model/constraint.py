@@ -140,14 +140,16 @@ class Constraint:
         """A key that is no greater than that of any constraint covered by this one.
 
         Wider sets come first: by the types they hold, then by their lowest and highest members.
+        It has eight elements, none of them a tuple, which takes longer to compare.
         """
         numbers, ranges = self.numbers, self.strings.ranges
         return (
             not self.absent,
             -len(self.booleans),
-            (numbers[0].low, numbers[0].low_open) if numbers else (math.inf, True),
-            (-numbers[-1].high, numbers[-1].high_open) if numbers else (math.inf, True),
-            (not ranges, ranges[0][0] if ranges else ""),
+            *((numbers[0].low, numbers[0].low_open) if numbers else (math.inf, True)),
+            *((-numbers[-1].high, numbers[-1].high_open) if numbers else (math.inf, True)),
+            not ranges,
+            ranges[0][0] if ranges else "",
         )
 
     def points(self) -> tuple[Value, ...] | None:

@@ -1,4 +1,4 @@
-"""Why a filter accepts a record or does not: the predicates that fail, with the values found.
+"""Explanations of a filter's verdict on a record: the predicates that fail, and the values.
 
 A filter accepts every record that one of its conjunctions accepts. So a record that it refuses
 fails at least one predicate in each of them, and all of those are named. The conjunction that comes
@@ -70,7 +70,7 @@ def failing(conjunction: Conjunction, record: Record) -> tuple[tuple[str, Constr
 
 
 def explained(filter: Filter, publication: Publication) -> Explanation:
-    """Why the filter accepts the publication's record or does not.
+    """The reason why the filter accepts the publication's record, or refuses it.
 
     The verdict equals that of `Filter.matches` for every publication.
     """
@@ -155,7 +155,7 @@ def _kinds(constraint: Constraint) -> tuple[str, ...]:
 
 
 def _unseen(carried: object) -> str:
-    """Why filters see no value where this is carried."""
+    """The reason why filters see no value in an attribute that carries this object."""
     if isinstance(carried, list | tuple):
         return "an array without an element that filters see"
     if isinstance(carried, Mapping):

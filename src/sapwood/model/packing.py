@@ -69,6 +69,7 @@ _ARRAY: Final = 0x90
 _FLAGS: Final = FALSE | TRUE | ABSENT
 _EVERY_NUMBER: Final = ((-math.inf, math.inf, 0),)
 _EVERY_TEXT: Final = (("", None),)
+_NO_ENDS: Final = (math.inf, True, math.inf, True)
 
 
 def form_of(conjunctions: Iterable[Conjunction]) -> Form:
@@ -199,32 +200,26 @@ def unpacked(given: bytes) -> tuple[Conjunction, ...]:
 
 def extents(form: Form) -> list[tuple[object, ...]]:
     """The `extent` of each conjunction of a form."""
-    return [
-        (
-            len(part),
-            tuple([name for name, _, _, _ in part]),
-            tuple([_extent(flags, numbers, texts) for _, flags, numbers, texts in part]),
-        )
-        for part in form
-    ]
+    found: list[tuple[object, ...]] = []
+    for part in form:
+        key: list[object] = [len(part)]
+        key += [name for name, _, _, _ in part]
+        for _, flags, intervals, text_ranges in part:
+            key += (
+                not flags & ABSENT,
+                -(flags & FALSE > 0) - (flags & TRUE > 0),
+                *(_ends(intervals) if intervals else _NO_ENDS),
+                not text_ranges,
+                text_ranges[0][0] if text_ranges else "",
+            )
+        found.append(tuple(key))
+    return found
 
 
-def _extent(
-    flags: int, intervals: Sequence[_Interval], text_ranges: Sequence[_Range]
-) -> tuple[object, ...]:
-    """As `Constraint.extent`."""
-    low: tuple[Number, bool] = (math.inf, True)
-    high: tuple[Number, bool] = (math.inf, True)
-    if intervals:
-        (first, _, first_ends), (_, last, last_ends) = intervals[0], intervals[-1]
-        low, high = (first, bool(first_ends & LOW_OPEN)), (-last, bool(last_ends & HIGH_OPEN))
-    return (
-        not flags & ABSENT,
-        -(flags & FALSE > 0) - (flags & TRUE > 0),
-        low,
-        high,
-        (not text_ranges, text_ranges[0][0] if text_ranges else ""),
-    )
+def _ends(intervals: Sequence[_Interval]) -> tuple[object, ...]:
+    """The part of an extent that the numbers of a constraint make."""
+    (low, _, first_ends), (_, high, last_ends) = intervals[0], intervals[-1]
+    return low, bool(first_ends & LOW_OPEN), -high, bool(last_ends & HIGH_OPEN)
 
 
 def accepts(form: Form, record: Record) -> bool:

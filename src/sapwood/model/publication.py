@@ -115,18 +115,18 @@ class Publication:
     document: bytes | None
     payload: bytes | None
     is_blind: bool
-    #: what travels beside the content; `None` where nothing does
+    #: the parts that travel beside the content; `None` where there are none
     envelope: Envelope | None
     record: Record
     has_arrays: bool
     #: its encoded form; `None` until it is decoded or encoded for the first time. Depends on the
     #: fields that are compared, which never change
     encoded: bytes | None
-    #: the process that has it got it, or one before it made it, not before its clock showed this,
-    #: in nanoseconds; `None` where that is unknown. It is no part of the published content
+    #: the earliest time, by this process' clock in nanoseconds, at which the process received the
+    #: publication, or an earlier one made it; `None` if unknown; no part of the published content
     born: int | None
-    #: when the store that it was read from accepted it, in seconds since 1970; set only for
-    #: publications with a lifetime, and no part of the published content
+    #: the time at which the store that it was read from accepted it, in seconds since 1970; set
+    #: only for publications with a lifetime, and no part of the published content
     written_at: float | None
     #: the document once it was read; depends on its bytes, which never change
     _contents: Document | None

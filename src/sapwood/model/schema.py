@@ -72,7 +72,7 @@ class Schema:
         return misses, lacking
 
     def objections(self, conjunction: Conjunction) -> Iterator[str]:
-        """Why no record of this kind meets a conjunction: a sentence for each miss."""
+        """The reasons why no record of this kind meets a conjunction: a sentence for each miss."""
         for attribute, constraint in conjunction.constraints:
             known = self.attributes.get(attribute, ABSENT)
             if known.intersect(constraint).is_empty:

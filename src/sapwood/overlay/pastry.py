@@ -77,7 +77,7 @@ class PastryTables:
         self._prefer(slot, peer)
 
     def measured(self, peer: str, proximity: float) -> bool:
-        """Set the proximity of a peer; returns whether the representative of its slot changed."""
+        """Set the proximity of a peer; true if the representative of its slot changed."""
         slot = slot_of(self.identifier, self.peers[peer])
         stood, was = self._chosen[slot], self._proximity[peer]
         self._proximity[peer] = proximity

@@ -1,7 +1,7 @@
-"""Routers at drawn places in a plane: how far one is from another, without a table of all pairs.
+"""Delays between routers at drawn places in a plane, without a table of all pairs.
 
-The place of a router follows from its name and the number of the plane, so that who joins later has
-one, too, and the same names always lie in the same places.
+The place of a router follows from its name and the number of the plane, so a router that joins
+later has one, too, and equal names always lie at equal places.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COORDINATE_BYTES: Final = 8
 
 
 class Plane:
-    """A square with a place for each name, evenly spread; `number` says which of all squares."""
+    """A square with a place for each name, evenly spread; `number` seeds the places."""
 
     __slots__ = ("_number", "_side_s")
 
@@ -33,7 +33,7 @@ class Plane:
         self._side_s = side_s
 
     def place(self, router: str) -> tuple[float, float]:
-        """Where a router is, in parts of the side."""
+        """The coordinates of a router, as parts of the side."""
         return _place(self._number, router)
 
     def delay_s(self, one: str, other: str) -> float:

@@ -4,6 +4,7 @@ A row has three words: the number of the client, with the length of the id in by
 half; the place where these bytes begin among the texts; and the first eight of them as a number,
 which sorts as they do. The texts lie in regions of whole words, filled up with NULs, and a free
 region is taken again for the same number of words.
+
 Client c (number 0) has the subscription "s1" under the number 0, and "a-long-id" under 1:
 
     row 0   0 << 32 | 2    0   0x7331000000000000      texts   s1......

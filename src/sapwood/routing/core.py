@@ -5,14 +5,13 @@ of neighbors, links that come and go. Its consequences follow at once (`Entries`
 to each neighbor, confirmations, and the links that publications take. Publications change nothing.
 A core is below membership (`sapwood.routing.membership`): its links are those of one tree.
 
-Advertisements. Under a protocol that routes by them, a subscription is sent on a link only where
-an advertisement that intersects it came over that link (`propagation/advertised.py`; as counts,
+Advertisements. Under a protocol that routes by them, a subscription is sent on a link only where an
+advertisement that intersects it came over that link (`propagation/advertised.py`; as counts,
 `propagation/xroute/wanted.py`), and clients may publish only what an advertisement of theirs
 accepts that is *in force*. Advertisements travel to every router, except for those that others
 cover (`propagation/promises.py`). One that comes over a link is answered first by the subscriptions
 that it makes wanted there, then it travels on, and when every other link has confirmed it, or its
-cover on that link, it is confirmed.
-`answering.py` argues why no publication is lost.
+cover on that link, it is confirmed. `answering.py` argues why no publication is lost.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ from sapwood.routing.messages import (
 from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.stating import statements_of
 from sapwood.routing.strategies import Protocol
-from sapwood.routing.tables import CLIENTS, LinkSubscription, Stated
+from sapwood.routing.tables import CLIENTS, ClientIds, LinkSubscription
 
 
 class RoutingCore:
@@ -218,9 +217,11 @@ class RoutingCore:
         in_force = [entry for entry in own.values() if is_in_force(entry.key)]
         return self._admission.refused(client, in_force, publications)
 
-    def stated(self, client: str) -> Stated:
+    def ids_of(self, client: str) -> ClientIds:
         """The ids of an attached client's subscriptions and advertisements."""
-        return Stated(tuple(self.subscriptions.own(client)), tuple(self.advertisements.own(client)))
+        return ClientIds(
+            tuple(self.subscriptions.own(client)), tuple(self.advertisements.own(client))
+        )
 
     def statements(self) -> Iterator[ClientInput]:
         """The inputs that restore its clients and their entries: see `Membership.statements`."""

@@ -59,11 +59,11 @@ class Gates:
             self._uses[gate] += filters
         return gate
 
-    def leave(self, gate: int) -> None:
-        """Remove one use of a gate."""
+    def leave(self, gate: int, filters: int = 1) -> None:
+        """Remove `filters` uses of a gate."""
         if gate == NO_LINK:
             return
-        self._uses[gate] -= 1
+        self._uses[gate] -= filters
         if not self._uses[gate]:
             del self._numbers[self.bits[gate]]
             self.bits[gate] = 0

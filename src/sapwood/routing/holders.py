@@ -186,8 +186,8 @@ class HeldSlots(Mapping[str, int]):
     def __len__(self) -> int:
         return self._holders.size(is_second=self._is_second)
 
-    def __contains__(self, key: object) -> bool:
-        number = self._holders.numbers.get(key)  # type: ignore[call-overload]  # takes any key
+    def __contains__(self, key: Any) -> bool:
+        number = self._holders.numbers.get(key)
         return number is not None and (self._holders.places[number] < 0) is self._is_second
 
     def __getitem__(self, key: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -19,6 +19,7 @@ from sapwood.limits import (
     SUBSCRIPTIONS_AT_ONCE_MAX,
     UPKEEP_NOTE_BYTES_MAX,
 )
+from sapwood.limits.bulk import REGISTERED_AT_ONCE_MAX
 from sapwood.limits.failures import REDUNDANT_PATHS_MAX
 from sapwood.limits.structured import (
     ADDRESS_CHARS_MAX,
@@ -33,6 +34,8 @@ from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.propagation.xroute.triples import Operation
+
+T = TypeVar("T")
 
 
 class RoutingMessage(Struct, array_like=True, frozen=True, gc=False):
@@ -84,9 +87,7 @@ class Confirm(RoutingMessage, frozen=True, tag=33):
     sending: Count
 
 
-_Keys: TypeAlias = Annotated[
-    tuple[str, ...], Meta(min_length=1, max_length=SUBSCRIPTIONS_AT_ONCE_MAX)
-]
+_Keys: TypeAlias = Annotated[tuple[str, ...], Meta(min_length=1, max_length=REGISTERED_AT_ONCE_MAX)]
 
 
 class SubscribeMany(RoutingMessage, frozen=True, tag=52):
@@ -113,7 +114,7 @@ class ConfirmMany(RoutingMessage, frozen=True, tag=54):
     """Several `Confirm`s in one message: `keys[i]` with `sendings[i]`."""
 
     keys: _Keys
-    sendings: Annotated[tuple[Count, ...], Meta(min_length=1, max_length=SUBSCRIPTIONS_AT_ONCE_MAX)]
+    sendings: Annotated[tuple[Count, ...], Meta(min_length=1, max_length=REGISTERED_AT_ONCE_MAX)]
 
     def __post_init__(self) -> None:
         _check_paired(self.keys, self.sendings)
@@ -495,6 +496,12 @@ def _check_paired(keys: Sized, beside: Sized) -> None:
     """Refuse columns of different lengths, where they arrive as well (`ValueError`, to msgspec)."""
     if len(keys) != len(beside):
         raise ValueError(f"{len(keys)} keys came with {len(beside)} of what belongs to them")
+
+
+def portions(items: Sequence[T], most: int) -> Iterator[tuple[T, ...]]:
+    """The items in order, split into as many parts as messages are needed."""
+    for start in range(0, len(items), most):
+        yield tuple(items[start : start + most])
 
 
 def carried(message: Message) -> Message:

@@ -180,14 +180,37 @@ class Pool:
         """Remove one key of a link for the filter of a slot; `is_last` if it has no other key."""
         if is_last:
             self._held &= ~bit
-        repeats = self._repeats.pop((slot, bit), 0)
-        if repeats:
-            if repeats > 1:
-                self._repeats[slot, bit] = repeats - 1
+        if self._is_repeated(bit, slot):
             return
         way = int(self._ways[slot])
         self._lead(slot, way, self._gates.bits[way >> 1] & ~bit)
         self._release(slot)
+
+    def _is_repeated(self, bit: int, slot: int) -> bool:
+        """Take one key off those beyond a link's first one for a filter; false without any."""
+        repeats = self._repeats.pop((slot, bit), 0)
+        if repeats > 1:
+            self._repeats[slot, bit] = repeats - 1
+        return bool(repeats)
+
+    def remove_many_for_link(self, bit: int, slots: Sequence[int], *, is_last: bool) -> None:
+        """`remove_for_link` for the slot of each of several keys; `is_last` if no key is left."""
+        if is_last:
+            self._held &= ~bit
+        if self._repeats:
+            slots = [slot for slot in slots if not self._is_repeated(bit, slot)]
+        held = np.array(slots, np.int64)
+        ways = self._ways[held]
+        for way in np.unique(ways).tolist():
+            some = held[ways == way]
+            gate = self._gates.enter(self._gates.bits[way >> 1] & ~bit, len(some))
+            self._gates.leave(way >> 1, len(some))
+            self._ways[some] = gate << 1 | way & 1
+        gone = held[self._ways[held] == 0]
+        for content in self._filters[gone]:
+            del self._slots[content]
+        self._filters[gone] = None
+        self._index.release_many(gone.tolist())
 
     def add_for_client(self, key: str, wanted: Interest) -> int:
         """Register a client's filter under a new key; returns its slot."""

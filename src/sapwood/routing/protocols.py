@@ -359,9 +359,8 @@ def protocol(name: str, paths: PathUniverse | None = None) -> Protocol:
 
     The argument of `covering:` and `maximal:` is the name of a pair of graph and index
     (`sapwood.covering.catalogue`), that of `merging:` a budget: the share of what a merger accepts
-    that none of its members accepts.
-    Mergers of documents are judged against `paths`; without `paths`, and for records, only mergers
-    that add nothing are made.
+    that none of its members accepts. Mergers of documents are judged against `paths`; without
+    `paths`, and for records, only mergers that add nothing are made.
 
     Raises `UnknownNameError` with the known names, `InputError` with the reason for words that do
     not go together.

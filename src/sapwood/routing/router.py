@@ -56,7 +56,7 @@ from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.ready_made import Lists, ReadyMade
 from sapwood.routing.strategies import Protocol
-from sapwood.routing.tables import LinkSubscription, Stated, Table
+from sapwood.routing.tables import ClientIds, LinkSubscription, Table
 from sapwood.routing.upkeep.protocol import (
     Action,
     Compared,
@@ -166,9 +166,9 @@ class Router:
         """
         return self.membership.refused(client, publications)
 
-    def stated(self, client: str) -> Stated:
+    def ids_of(self, client: str) -> ClientIds:
         """The ids of the subscriptions and advertisements of an attached client."""
-        return self.membership.stated(client)
+        return self.membership.ids_of(client)
 
     @property
     def is_holding(self) -> bool:

@@ -33,10 +33,6 @@ class Share:
         known = self._own if self.bit else self.pool.holders.numbers
         return bool(known) and not known.keys().isdisjoint(keys)
 
-    def newest(self) -> str:
-        """The key of a link that came last."""
-        return next(reversed(self._own))
-
     def filter(self, key: str) -> Interest:
         """The filter under a key."""
         return self.pool.filter(self.slots[key])
@@ -69,6 +65,14 @@ class Share:
             self.pool.remove_for_link(self.bit, slot, is_last=not self._own)
         else:
             self.pool.remove_for_client(key, self.slots[key])
+
+    def remove_newest(self, count: int) -> int:
+        """Remove up to `count` filters of a link, those that came last; returns how many."""
+        own = self._own
+        slots = [own.popitem()[1] for _ in range(min(count, len(own)))]
+        if slots:
+            self.pool.remove_many_for_link(self.bit, slots, is_last=not own)
+        return len(slots)
 
     def give(self, other: Share, filters: int) -> None:
         """Move up to `filters` filters, or all, to another share of the side."""

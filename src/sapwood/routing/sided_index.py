@@ -212,9 +212,7 @@ class SidedIndex:
         while self._left and count > 0:
             bit, side = next(iter(self._left.items()))
             for share in side.shares():
-                while share.slots and count > 0:
-                    share.remove(share.newest())
-                    count -= 1
+                count -= share.remove_newest(count)
             if not len(side):
                 del self._left[bit]
 

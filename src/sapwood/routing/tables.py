@@ -81,7 +81,7 @@ class LinkSubscription(NamedTuple):
     source: str | None = None
 
 
-class Stated(NamedTuple):
+class ClientIds(NamedTuple):
     """The ids of a client's subscriptions and advertisements, as the client chose them."""
 
     subscriptions: tuple[str, ...]

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from sapwood.limits import OVERLAY_ROUTERS_MAX
 from sapwood.wire.messages import LinkState
 
-Tellings = list[tuple[str, LinkState]]
+Announcements = list[tuple[str, LinkState]]
 """Announcements to send, each with the neighbor to which it goes."""
 
 
@@ -32,7 +32,7 @@ class Circles:
 
     `number` is larger than that of any earlier run under this name.
 
-    #: _said[r] is the latest announcement of r, to be sent on to neighbors that come up later
+    #: _latest[r] is the latest announcement of r, to be sent on to neighbors that come up later
     #: _links are the links of this broker that are up
     """
 
@@ -40,22 +40,22 @@ class Circles:
         self._name = name
         self._number = number
         self._links: dict[str, None] = {}
-        self._said: dict[str, LinkState] = {}
+        self._latest: dict[str, LinkState] = {}
         #: this broker has announced its links, so it has to announce every change
-        self._has_told = False
+        self._has_announced = False
 
-    def link_up(self, neighbor: str) -> Tellings:
+    def link_up(self, neighbor: str) -> Announcements:
         """Add a link that is up; return the announcements to send."""
-        known = list(self._said.values())
+        known = list(self._latest.values())
         self._links[neighbor] = None
-        return [*self._tell(), *((neighbor, state) for state in known)]
+        return [*self._announce(), *((neighbor, state) for state in known)]
 
-    def link_down(self, neighbor: str) -> Tellings:
+    def link_down(self, neighbor: str) -> Announcements:
         """Remove a link; return the announcements to send."""
         self._links.pop(neighbor, None)
-        return self._tell()
+        return self._announce()
 
-    def heard(self, neighbor: str, state: LinkState) -> Tellings:
+    def heard(self, neighbor: str, state: LinkState) -> Announcements:
         """Take in an announcement that came over the link to a neighbor; return those to send."""
         if neighbor not in self._links:
             return []
@@ -63,13 +63,13 @@ class Circles:
             if state.number < self._number:
                 return []
             self._number = state.number  # from an earlier run, whose clock was ahead
-            return self._tell()
-        present = self._said.get(state.broker)
+            return self._announce()
+        present = self._latest.get(state.broker)
         if present is not None and present.number >= state.number:
             return []
-        if present is None and len(self._said) >= OVERLAY_ROUTERS_MAX:
+        if present is None and len(self._latest) >= OVERLAY_ROUTERS_MAX:
             return []
-        self._said[state.broker] = state
+        self._latest[state.broker] = state
         self._forget_out_of_reach()
         return [(other, state) for other in self._links if other != neighbor]
 
@@ -95,26 +95,26 @@ class Circles:
                 found.append(other if one == self._name else one)
         return found
 
-    def _tell(self) -> Tellings:
+    def _announce(self) -> Announcements:
         self._forget_out_of_reach()
-        if not self._has_told and len(self._links) < 2:
+        if not self._has_announced and len(self._links) < 2:
             return []
-        self._has_told = True
+        self._has_announced = True
         self._number += 1
         state = LinkState(self._name, self._number, tuple(self._links))
         return [(neighbor, state) for neighbor in self._links]
 
-    def _says(self, broker: str) -> tuple[str, ...] | None:
+    def _announced_by(self, broker: str) -> tuple[str, ...] | None:
         """The neighbors that a broker announces; `None` if it has announced none yet."""
         if broker == self._name:
             return tuple(self._links)
-        state = self._said.get(broker)
+        state = self._latest.get(broker)
         return None if state is None else state.neighbors
 
     def _neighbors(self, broker: str) -> Iterator[str]:
         """The other ends of the links of a broker."""
-        for other in self._says(broker) or ():
-            back = self._says(other)
+        for other in self._announced_by(broker) or ():
+            back = self._announced_by(other)
             if back is None or broker in back:
                 yield other
 
@@ -122,7 +122,7 @@ class Circles:
         """All links, each with its ends in order."""
         return {
             (min(broker, other), max(broker, other))
-            for broker in (self._name, *self._said)
+            for broker in (self._name, *self._latest)
             for other in self._neighbors(broker)
         }
 
@@ -137,5 +137,5 @@ class Circles:
 
     def _forget_out_of_reach(self) -> None:
         reached = self._reached()
-        for broker in [broker for broker in self._said if broker not in reached]:
-            del self._said[broker]
+        for broker in [broker for broker in self._latest if broker not in reached]:
+            del self._latest[broker]

@@ -113,7 +113,7 @@ ClientEvent: TypeAlias = (
     | SupplyEvent
     | NeverEvent
 )
-"""What a client session reports: deliveries and answers, in a form for applications."""
+"""An event of a client session: a delivery or an answer, in a form for applications."""
 
 _EntryReply: TypeAlias = (
     SubscribedReply

@@ -10,7 +10,7 @@ from typing import Final
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
 from sapwood.language.plain import plain_filter
 from sapwood.limits import FRAME_OVERHEAD_BYTES, SUBSCRIPTIONS_AT_ONCE_MAX
-from sapwood.limits.bulk import SUBSCRIPTIONS_AT_FIRST
+from sapwood.limits.bulk import REGISTERED_AT_ONCE_MAX, SUBSCRIPTIONS_AT_FIRST
 from sapwood.matching.costs import cost_of
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
@@ -60,6 +60,9 @@ from sapwood.wire.messages import (
 )
 from sapwood.wire.publications import encode_publication
 from sapwood.wire.runs import RequestRun, Run
+
+_OTHERS_COUNT: Final = 2
+"""As how many plain filters another one counts in a part of a bulk request."""
 
 MANY: Final = (SubscribeManyRequest, UnsubscribeManyRequest)
 """Requests that are handled in parts: see `ClientSessionAtBroker.portions`."""
@@ -292,24 +295,26 @@ class ClientSessionAtBroker:
                 yield UnsubscribeManyRequest(some)
             return
         read: list[Judgement] = []
-        most, self._at_once = self._at_once, SUBSCRIPTIONS_AT_ONCE_MAX
+        room, self._at_once = self._at_once, REGISTERED_AT_ONCE_MAX
         for id_, text in zip(message.ids, message.filters, strict=True):
             request = SubscribeRequest(id_, text)
             # Most filters are plain: they are parsed at once, as that is hardly any work.
             plain = plain_filter(text) if isinstance(text, str) else None
             if plain is not None:
                 read.append(Judgement(request, plain))
-                if len(read) == most:
+                room -= 1
+                if room <= 0:
                     yield ReadMany(read)
-                    read, most = [], SUBSCRIPTIONS_AT_ONCE_MAX
+                    read, room = [], REGISTERED_AT_ONCE_MAX
                 continue
             judged = self._judging.judge(request)
             is_read = isinstance(judged, Judgement)
             if isinstance(judged, Judgement):
                 read.append(judged)
-            if read and (len(read) == most or not is_read):
+                room -= _OTHERS_COUNT
+            if read and (room <= 0 or not is_read):
                 yield ReadMany(read)
-                read, most = [], SUBSCRIPTIONS_AT_ONCE_MAX
+                read, room = [], REGISTERED_AT_ONCE_MAX
             if not is_read:
                 yield request
         if read:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from sapwood.errors import FrameError, InputError
 from sapwood.matching.publication_batch import PublicationBatch, oldest
 from sapwood.routing import messages as routing
@@ -135,3 +137,10 @@ class LinkSession:
         if self.is_lossy:
             return
         self.connection.send(LinkCongestion(congested))
+
+
+def states_many(message: object) -> bool:
+    """True for a neighbor's message that states many subscriptions at once."""
+    if not isinstance(message, routing.RoutingMessage):
+        return False
+    return isinstance(routing.carried(cast("routing.Message", message)), routing.SubscribeMany)

@@ -117,13 +117,13 @@ class Similarity:
         Raises `InputError` for filters that are no tree patterns, `LimitError` for patterns with
         more alternatives than can be compared (`limits.COVERING_ALTERNATIVES_MAX`).
         """
-        given, asked = _pattern(one), _pattern(other)
-        found = self._known.get((given, asked))
+        given, searched = _pattern(one), _pattern(other)
+        found = self._known.get((given, searched))
         if found is None:
             if len(self._known) >= SIMILARITIES_KNOWN_MAX:
                 self._known.clear()
-            found = 1.0 if asked.covers(given) else self.estimate(given, asked)
-            self._known[given, asked] = found
+            found = 1.0 if searched.covers(given) else self.estimate(given, searched)
+            self._known[given, searched] = found
         return found
 
     def proximity(self, one: Interest, other: Interest) -> float:
@@ -143,14 +143,14 @@ class Similarity:
         """
         expansions = self.expansions(one)
         # Last, since results may be forgotten before: identities are of steps that stay.
-        asked = self.steps(other)
+        searched = self.steps(other)
         if expansions is not self._within:
             self._within = expansions
             self._options_known.clear()
             self._opposed_known.clear()
         total = 0.0
         for weight, given in expansions:
-            total += weight * max(self._joint((step,), given).value for step in asked)
+            total += weight * max(self._joint((step,), given).value for step in searched)
         return min(1.0, total)
 
     def expansions(self, pattern: TreePattern) -> tuple[tuple[float, Occurrence], ...]:
@@ -270,7 +270,7 @@ class Similarity:
         for at, child in enumerate(above.children):
             best = _Value(0.0)
             if step.accepts(child.place):
-                best = self._asked(step, child)
+                best = self._met(step, child)
                 is_refuted |= best.is_refuted
             if is_deep and not child.place.is_attribute:
                 found, refuted = self._options(step, child)
@@ -282,7 +282,7 @@ class Similarity:
                 options.append(_Option(child.number, at, best.value))
         return _Found(options, is_refuted and not options)
 
-    def _asked(self, step: Step, found: Occurrence) -> _Value:
+    def _met(self, step: Step, found: Occurrence) -> _Value:
         """The probability that an occurrence has the text and the branches that a step requires."""
         weight = 1.0
         for wanted in step.texts:

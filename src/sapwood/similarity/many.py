@@ -45,7 +45,7 @@ def all_similarities(
     kernels = Awaiting(SIMILARITY).compiled(count * count * _PAIR)
     if kernels is None:
         for number, one in enumerate(patterns):
-            found[number] = [similarity.estimate(one, asked) for asked in patterns]
+            found[number] = [similarity.estimate(one, searched) for searched in patterns]
             advance(1)
     else:
         table = Table(similarity, patterns)
@@ -102,7 +102,7 @@ class Estimates:
         self._numbers = numbers
         self._tile: Tile = table.tile(numbers)
         tile = self._tile
-        kernels.fill_chances(table.places.arrays, tile.steps, table.accepted, tile.asked.chances)
+        kernels.fill_chances(table.places.arrays, tile.steps, table.accepted, tile.searched.chances)
         self._tables = table.tables(tile)
         self._scratch = scratch_for(tile, max((one.most for one in given.values()), default=1))
 
@@ -114,12 +114,12 @@ class Estimates:
         chosen = np.ascontiguousarray(candidates, np.int32)
         for share, part in self._given[number].parts:
             self._kernels.compare(
-                *(part, tile.steps, tile.asked, self._tables, chosen),
+                *(part, tile.steps, tile.searched, self._tables, chosen),
                 *(share, conflict, found, self._scratch),
             )
         found = np.minimum(found, 1.0)
         # With more ways to place branches than are weighed together, the heaviest are chosen there.
         for at in np.flatnonzero(np.isnan(found)).tolist():
-            asked = table.patterns[self._numbers[int(candidates[at])]]
-            found[at] = table.similarity.estimate(table.patterns[number], asked)
+            searched = table.patterns[self._numbers[int(candidates[at])]]
+            found[at] = table.similarity.estimate(table.patterns[number], searched)
         return found

@@ -2,10 +2,10 @@
 
 Two names are *opposed* below an element iff no valid one has both; a name is opposed to itself iff
 none has two. One recursion over the model finds the pairs that can occur together; all others are
-opposed. The work calls opposition transitive (L2989), which it is not: in
-`((a, x) | (b, y))` a opposes b and b opposes x, while a and x come together. So pairs are kept, and
-groups of elements are cliques of them. Elements of which there are no finite documents, and all
-that would need one, count as absent.
+opposed. The work calls opposition transitive (L2989), which it is not: in `((a, x) | (b, y))` a
+opposes b and b opposes x, while a and x come together. So pairs are kept, and groups of elements
+are cliques of them. Elements of which there are no finite documents, and all that would need one,
+count as absent.
 """
 
 from __future__ import annotations

@@ -58,18 +58,18 @@ def steps_of(pattern: TreePattern) -> tuple[Step, ...]:
     """
     limit, most = "COVERING_ALTERNATIVES_MAX", COVERING_ALTERNATIVES_MAX
     found = alternatives(pattern.root, limit=limit, most=most)
-    return tuple(_step(one) for asked in found for one in asked if isinstance(one, Below))
+    return tuple(_step(one) for conditions in found for one in conditions if isinstance(one, Below))
 
 
 def _step(below: Below) -> Step:
     return _made(below.axis, below.test, parts(below.condition))
 
 
-def _made(axis: Axis, test: NameTest | None, asked: Iterable[Condition]) -> Step:
+def _made(axis: Axis, test: NameTest | None, conditions: Iterable[Condition]) -> Step:
     below: list[Step] = []
     wanted: list[Texts] = []
     needs_text = False
-    for one in asked:
+    for one in conditions:
         match one:
             case Below():
                 below.append(_step(one))

@@ -2,8 +2,8 @@
 
 A table is made for patterns that are all there: it numbers the places that matter to them, their
 steps, and the names and texts that they require. Of each pattern it makes both sides: the searched
-one (`asked`), a tile of patterns at a time since the chances of all their steps at all places take
-8 bytes a pair; and the one searched in (`given`), some 70 bytes a node of an expansion.
+one (`searched`), a tile of patterns at a time since the chances of all their steps at all places
+take 8 bytes a pair; and the one searched in (`given`), some 70 bytes a node of an expansion.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from sapwood.similarity.estimates import Similarity
 from sapwood.similarity.expansion import Occurrence
 from sapwood.similarity.kernels.layout import (
     NONE,
-    AskedArrays,
     GivenArrays,
     PlaceArrays,
     Scratch,
+    SearchedArrays,
     StepArrays,
     TableArrays,
 )
@@ -49,7 +49,7 @@ class Tile(NamedTuple):
     """
 
     steps: StepArrays
-    asked: AskedArrays
+    searched: SearchedArrays
     patterns: int
     most: int
     branches: int
@@ -148,7 +148,7 @@ class Table:
         """
         numbers: dict[Step, int] = {}
         roots, root_starts, orders, order_starts = list[Step](), [0], list[int](), [0]
-        asked_texts: dict[tuple[Texts, ...], int] = {}
+        searched_texts: dict[tuple[Texts, ...], int] = {}
         for steps in map(self.steps.__getitem__, patterns):
             for step in steps:
                 own: dict[int, None] = {}
@@ -163,7 +163,7 @@ class Table:
             below += (numbers[one] for one in step.steps)
             below_starts.append(len(below))
             if step.texts:
-                asked_texts.setdefault(step.texts, len(asked_texts))
+                searched_texts.setdefault(step.texts, len(searched_texts))
         tests = [self._test_numbers[step.test, step.is_attribute] for step in every]
         doubt = self.similarity.constants.unknown_text
         names = [
@@ -175,13 +175,13 @@ class Table:
             np.array([step.axis is Axis.DESCENDANT for step in every], np.uint8),
             np.array([step.is_attribute for step in every], np.uint8),
             np.array([step.needs_text for step in every], np.uint8),
-            np.array([asked_texts.get(step.texts, NONE) for step in every], np.int32),
+            np.array([searched_texts.get(step.texts, NONE) for step in every], np.int32),
             np.array([doubt ** len(step.texts) for step in every], np.float64),
             np.array(below_starts, np.int64),
             np.array(below, np.int32),
             np.array(names or [NONE], np.int32),
         )
-        asked = AskedArrays(
+        searched = SearchedArrays(
             np.array(root_starts, np.int64),
             np.array(order_starts, np.int64),
             np.array(orders, np.int32),
@@ -190,7 +190,12 @@ class Table:
         lengths = np.diff(order_starts)
         branches = max((len(step.steps) for step in every), default=0)
         return Tile(
-            arrays, asked, len(patterns), int(lengths.max(initial=1)), branches, tuple(asked_texts)
+            arrays,
+            searched,
+            len(patterns),
+            int(lengths.max(initial=1)),
+            branches,
+            tuple(searched_texts),
         )
 
     def given(self, number: int) -> Given:
@@ -203,10 +208,10 @@ class Table:
 
     def tables(self, tile: Tile) -> TableArrays:
         """The tables for comparisons of a tile, once all `given` sides are there."""
-        asked = tile.texts
-        known = np.ones((len(self._texts), max(len(asked), 1)), np.float64)
+        searched = tile.texts
+        known = np.ones((len(self._texts), max(len(searched), 1)), np.float64)
         for row, there in enumerate(self._texts):
-            for column, wanted in enumerate(asked):
+            for column, wanted in enumerate(searched):
                 for one in wanted:
                     known[row, column] *= self.similarity.text(one, there)
         excluded = np.zeros((len(self._tests) or 1, max(len(self._excluded), 1)), np.uint8)

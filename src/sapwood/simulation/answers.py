@@ -55,9 +55,8 @@ class Answers:
     def give(self, router: str, answer: Answer, now: float, since: float) -> None:
         """Record that a client gets an answer, which its router gave at the time `since`.
 
-        It does not answer requests that the client made after that time.
-        A client that has left gets no answer, and a client of its name that came since is another
-        one.
+        It does not answer requests that the client made after that time. A client that has left
+        gets no answer, and a client of its name that came since is another one.
         """
         history = self._history
         if isinstance(answer, _OF_REQUESTS) and self._asking_again.has_left(router, answer.client):

@@ -157,7 +157,7 @@ def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def why(candidates: Sequence[Candidate]) -> str:
-    """Why the first of ranked candidates is the recommended one, in a sentence."""
+    """The reason why the first of ranked candidates is recommended, in a sentence."""
     costs = [one.cost for one in candidates if one.is_right and one.cost is not None]
     if not costs:
         return "none is recommended: under each something went wrong, or it cannot be had here"

@@ -1,4 +1,4 @@
-"""Why a publication came to a subscription in a simulation, or did not: hop by hop.
+"""Explanations, hop by hop, of a publication's delivery in a simulation, or of its absence.
 
 A witness sits in the world, and whenever the publication comes to a router it inspects the present
 tables of all routers on the way (`sapwood.routing.explaining`). Publications change no table, so

@@ -116,7 +116,7 @@ class Metrics:
     trace: str
 
     def with_diverged(self, count: int) -> Metrics:
-        """These figures with the number of divergences, which are determined afterwards."""
+        """The metrics with the number of divergences, which is determined afterwards."""
         return replace(self, verdicts=replace(self.verdicts, diverged=count))
 
     def to_json(self) -> bytes:

@@ -202,10 +202,9 @@ def judge(
 ) -> Judgment:
     """The verdicts on a history of an overlay that has come to rest.
 
-    With `advertised` its protocol routes by advertisements.
-    Where publications times distinct filters exceed `pairs_max`, as many publications as fit are
-    drawn with `seed` and only those are checked for losses. `progress` is called with the number of
-    publications checked after each one.
+    With `advertised` its protocol routes by advertisements. Where publications times distinct
+    filters exceed `pairs_max`, as many publications as fit are drawn with `seed` and only those are
+    checked for losses. `progress` is called with the number of publications checked after each one.
     """
     evidence = _Evidence(ways_of(history, longest))
     received: dict[str, set[SubscriptionName]] = {}

@@ -13,10 +13,9 @@
 
 A subscription or an advertisement of documents has an `xpath` (and `namespaces`) in the place of
 `filter`, an advertisement may have `paths`; a publication has `attributes`, a `document` or both,
-and may have a `payload` in base64, and be `blind` (`true`). The other things to do are
-`change` and `advertise` (written like `subscribe`), `unsubscribe`, `unadvertise`,
-`subscribe-many` (with `subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with
-`ids`), `detach`,
+and may have a `payload` in base64, and be `blind` (`true`). The other things to do are `change` and
+`advertise` (written like `subscribe`), `unsubscribe`, `unadvertise`, `subscribe-many` (with
+`subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with `ids`), `detach`,
 `return-link`, `crash-router`, `return-router`, `suspect` (`router`, `of`, `seconds`), `corrupt`
 (`router`, `kinds`, `share`, `seed`), `set-channel`, `set-clock`, `tamper` and `stall-timer`
 (written like `[[channel]]`, `[[clock]]`, `[[tampering]]` and `[[timer]]` in a file of faults,

@@ -101,7 +101,7 @@ def compact(
             return 0
         before = Checkpoint(CheckpointParts(path_of(folder, covered))) if covered else None
         records = (state_record(one.record) for one in state.records(covered, mark.states))
-        name, protocol = str(state.told("broker")), protocol_named(str(state.told("protocol")))
+        name, protocol = str(state.meta("broker")), protocol_named(str(state.meta("protocol")))
         router = at_mark(name, protocol, notes, before, records)
     finally:
         state.close()

@@ -29,7 +29,7 @@ def open_state(folder: Path, log: Log) -> tuple[StateFile, list[str]]:
         aside = _set_aside(path)
         findings.append(f"{error}; it is set aside as {aside.name}")
         state = StateFile(path)
-    if state.told("applied") is None and log.number == 1:  # older than state files
+    if state.meta("applied") is None and log.number == 1:  # older than state files
         state.forget(0, log.place)
     return state, findings
 
@@ -44,8 +44,8 @@ def told_name(folder: Path) -> str | None:
     except SapwoodError:
         return None  # opening the store will report the reason
     try:
-        name = state.told("broker")
-        return str(name) if name is not None and state.told("persists") else None
+        name = state.meta("broker")
+        return str(name) if name is not None and state.meta("persists") else None
     finally:
         state.close()
 
@@ -54,13 +54,13 @@ def check_owner(
     folder: Path, state: StateFile, name: str, protocol: str, *, persists: bool
 ) -> None:
     """Check that the state belongs to this broker. Raises `EnvironmentMissingError`."""
-    told, routed = state.told("broker"), state.told("protocol")
-    if told is None or not (persists and state.told("persists")):
+    owner, routed = state.meta("broker"), state.meta("protocol")
+    if owner is None or not (persists and state.meta("persists")):
         return
-    if told != name:
+    if owner != name:
         raise EnvironmentMissingError(
-            f"{folder} holds the state of broker {told}, and this one is {name}; start it with "
-            f"--name {told}, or with another folder"
+            f"{folder} holds the state of broker {owner}, and this one is {name}; start it with "
+            f"--name {owner}, or with another folder"
         )
     if routed != protocol:
         raise EnvironmentMissingError(
@@ -77,13 +77,13 @@ def caught_up(log: Log, state: StateFile, *, persists: bool) -> list[str]:
         log.skip_to(state.place, state.applied + 1)
     elif state.applied + 1 < log.number:
         lost = _apply(log, state)
-    released = int(state.told("released") or 0)
+    released = int(state.meta("released") or 0)
     if not lost and persists and max(log.whole_from, log.first) > released:
         lost = f"publications from place {released} on are not all in the journal {log.folder}"
     if lost:
         state.forget(log.number - 1, log.place)
         return [f"{lost}: routing begins afresh, and hears from its neighbors and clients again"]
-    if persists and state.told("persists") == 0:
+    if persists and state.meta("persists") == 0:
         state.forget(log.number - 1, log.place)
     return []
 

@@ -45,7 +45,7 @@ class Reader:
 
     def __init__(self, segments: Callable[[], Sequence[Segment]]) -> None:
         self._segments = segments
-        #: where readers have stopped: the byte from which to search for a place, and its segment
+        #: the place at which a reader stopped -> its segment, and the byte from which to search
         self._places: dict[int, tuple[Segment, int]] = {}
 
     def publications(self, start: int, end: int) -> Iterator[Stored]:

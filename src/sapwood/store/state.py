@@ -127,11 +127,11 @@ class StateFile:
         except BaseException:
             self._file.close()
             raise
-        self.applied = int(self.told("applied") or 0)
-        self.place = int(self.told("place") or 0)
-        self.checkpoints = tuple(map(int, str(self.told("checkpoints") or "").split()))
+        self.applied = int(self.meta("applied") or 0)
+        self.place = int(self.meta("place") or 0)
+        self.checkpoints = tuple(map(int, str(self.meta("checkpoints") or "").split()))
         (number,) = self._file.execute("SELECT coalesce(max(number), 0) FROM records").fetchone()
-        self.states = max(int(self.told("states") or 0), number)
+        self.states = max(int(self.meta("states") or 0), number)
         self.log_bytes = 0 if is_read else self._log_bytes()
 
     def _log_bytes(self) -> int:
@@ -168,8 +168,8 @@ class StateFile:
 
     # Reading -----------------------------------------------------------------------------------
 
-    def told(self, name: str) -> int | str | None:
-        """A value of `meta`, or `None`."""
+    def meta(self, name: str) -> int | str | None:
+        """The value of a name in `meta`, or `None`."""
         found = self._file.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return None if found is None else found[0]
 
@@ -215,7 +215,7 @@ class StateFile:
 
     # Writing -----------------------------------------------------------------------------------
 
-    def tell(self, **values: int | str) -> None:
+    def set_meta(self, **values: int | str) -> None:
         """Set values of `meta`."""
         self._file.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
@@ -229,7 +229,7 @@ class StateFile:
         try:
             for change in changes:
                 self._apply(change)
-            self.tell(applied=applied, place=place)
+            self.set_meta(applied=applied, place=place)
             self._file.execute("COMMIT")
         except BaseException:
             self.states, self.log_bytes = before
@@ -257,7 +257,7 @@ class StateFile:
                     put = (kind, name, number, value, zlib.crc32(value or b""))
                     execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)", put)
                 case Released(before):
-                    self.tell(released=before)
+                    self.set_meta(released=before)
         if records:
             insert = "INSERT INTO records (number, place, record, crc) VALUES (?, ?, ?, ?)"
             numbered = enumerate(records, self.states + 1)
@@ -270,7 +270,7 @@ class StateFile:
         self._file.execute("BEGIN IMMEDIATE")
         for table in ("records", "checkpoint", "notes"):
             self._file.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
-        self.tell(applied=applied, place=place, released=place, states=0, checkpoints="")
+        self.set_meta(applied=applied, place=place, released=place, states=0, checkpoints="")
         self._file.execute("COMMIT")
         self.applied, self.place = applied, place
         self.checkpoints, self.states, self.log_bytes = (), 0, 0
@@ -291,7 +291,7 @@ class StateFile:
         self._file.execute("BEGIN IMMEDIATE")
         try:
             self._file.execute("DELETE FROM records WHERE number <= ?", (before,))
-            self.tell(checkpoints=" ".join(map(str, checkpoints)), states=self.states)
+            self.set_meta(checkpoints=" ".join(map(str, checkpoints)), states=self.states)
             self._file.execute("COMMIT")
         except BaseException:
             with suppress(sqlite3.Error):

@@ -90,7 +90,7 @@ class Store:
             if self._checkpoint is not None:
                 self._prepared, found = opened_engines(folder, state, self._checkpoint)
                 self.findings += found
-            state.tell(broker=name, protocol=protocol, persists=int(persists))
+            state.set_meta(broker=name, protocol=protocol, persists=int(persists))
             self.publishers = Publishers()
             self.publishers.recall(last_published(log.segments, self.publishers.ids_max))
         except sqlite3.Error as error:
@@ -212,7 +212,7 @@ class Store:
         and the publications that are not released, in the order in which they were added. Iterate
         before the first commit; records of another version raise `EnvironmentMissingError`.
         """
-        first = int(self._state.told("released") or 0)
+        first = int(self._state.meta("released") or 0)
         return readable(self._restored(first), self.folder), first
 
     def _restored(self, first: int) -> Iterator[Record]:

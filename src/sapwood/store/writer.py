@@ -135,7 +135,7 @@ class Writer:
         self._looked = 0, 0
         self._looked_at = clock()
         #: routing needs no publication before this place
-        self._released = int(state.told("released") or 0)
+        self._released = int(state.meta("released") or 0)
 
     @property
     def is_open(self) -> bool:

@@ -201,13 +201,13 @@ class SubscribedReply(Struct, array_like=True, frozen=True, tag=20, gc=False):
 
 
 class SubscribedManyReply(Struct, array_like=True, frozen=True, tag=55, gc=False):
-    """These subscriptions are in force in the whole overlay."""
+    """The subscriptions are in force in the whole overlay."""
 
     ids: tuple[Id, ...]
 
 
 class UnsubscribedManyReply(Struct, array_like=True, frozen=True, tag=56, gc=False):
-    """These subscriptions are withdrawn; no delivery for them follows."""
+    """The subscriptions are withdrawn; no delivery for them follows."""
 
     ids: tuple[Id, ...]
 

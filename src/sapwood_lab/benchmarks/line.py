@@ -55,7 +55,7 @@ PROTOCOLS: Final = (
 )
 EVERY_HOP: Final = PROTOCOLS[0]
 HOMES: Final = ("all", "last")
-"""Whose clients have subscriptions: those of all routers, in turn, or of the last one alone."""
+"""The routers whose clients have subscriptions: all routers, in turn, or the last one alone."""
 
 PAIRS: Final = "pairs"
 """The workload whose density can be chosen: `s = 'x17' and a > 4000`."""

@@ -1,15 +1,16 @@
-"""A broker that is killed and started again: its memory, its delays, and what waits in a mailbox.
+"""A broker that is killed and started again: its memory, its delays, and the rates of a mailbox.
 
 `python -m sapwood_lab.benchmarks.restarting --size 1000000` starts a broker with a store, whose
-clients subscribe, waits for its checkpoint, kills it and starts it again. Printed is, as a line of
-JSON, its resident memory before and after, and the seconds from the start until it accepted a
+clients subscribe, waits for its checkpoint, kills it and starts it again. A line of JSON has its
+resident memory before and after in MiB, and the seconds from the start until it accepted a
 connection and until it answered a publication, with all that it had in force.
 
-`--backlog 100000` lets a subscription, beside `--size` others, take so many publications as they
-come, then a durable one as many as they come, as many that wait in its mailbox, and as many again
-that wait there while the broker is killed and started. Printed are the four rates, from the first
-delivery to the last, those of the durable one each acknowledged. Numbers that are lost, come twice
-or out of order end the command.
+With `--backlog N` four times N publications are taken, beside `--size` subscriptions of others: by
+a plain subscription as they come (`live_plain`), by a durable one as they come (`live`), out of its
+mailbox (`backlog`), and out of its mailbox after the broker was killed and started again
+(`backlog_restarted`). The line has the four rates, from the first delivery to the last; those of
+the durable subscription are acknowledged, too. A publication that is lost, comes twice or out of
+order ends the command.
 """
 
 from __future__ import annotations
@@ -48,22 +49,22 @@ CLIENTS: Final = 10
 """Clients among which the subscriptions are dealt out."""
 
 WAIT_S: Final = 240.0
-"""Seconds that anything here may take."""
+"""Seconds that each step may take."""
 
 LOOK_S: Final = 0.02
-"""Seconds between two looks."""
+"""Seconds between two checks of a condition."""
 
 CALM_S: Final = 2.0
 """Seconds without a process that makes a checkpoint, after which none is due."""
 
 MAILBOX: Final = "backlog"
-"""The durable subscription."""
+"""The name of the durable subscription."""
 
 EVERYTHING: Final = "number >= 0"
-"""What it accepts."""
+"""The filter of the durable subscription, which accepts every publication."""
 
 WINDOW: Final = 16_384
-"""Deliveries that are with its consumer unacknowledged: 8 MiB, the most."""
+"""Deliveries that its consumer may have unacknowledged: 8 MiB, the most that a window may be."""
 
 BATCH: Final = 1_024
 """Deliveries that are taken and acknowledged together at most."""
@@ -92,7 +93,7 @@ def _accepts(address: str) -> bool:
 
 
 def _mib(overlay: BrokerProcesses) -> int:
-    """Resident memory of the broker, without what makes its checkpoint."""
+    """Resident memory of the broker in MiB, without the process that makes its checkpoint."""
     status = Path(f"/proc/{_broker(overlay).process.pid}/status").read_text("utf-8")
     kib = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))
     return int(kib) // 1024
@@ -149,7 +150,7 @@ async def _answered(address: str) -> None:
 
 
 def _settle(overlay: BrokerProcesses) -> None:
-    """Return when the broker has made what checkpoints it makes of what it has."""
+    """Return when no process has been making a checkpoint for `CALM_S`."""
     pid, calm_since = _broker(overlay).process.pid, time.monotonic()
 
     def is_calm() -> bool:
@@ -162,9 +163,9 @@ def _settle(overlay: BrokerProcesses) -> None:
 
 
 def _start_again(overlay: BrokerProcesses, holding: Holding) -> dict[str, float]:
-    """Kill the broker and start it at its address: seconds until it accepts, and answers.
+    """Kill the broker and start it at its address; returns the seconds until it is back.
 
-    Its clients go after it: before, they would take along what they subscribed to.
+    Its clients end after it: before, their subscriptions would be withdrawn.
     """
     address = overlay.addresses[NAME]
     overlay.stop(NAME, kill=True)
@@ -183,7 +184,7 @@ def _start_again(overlay: BrokerProcesses, holding: Holding) -> dict[str, float]
 
 
 def restarted(texts: Sequence[str], overlay: BrokerProcesses, folder: Path) -> dict[str, Any]:
-    """What it takes a broker with these subscriptions to be what it was."""
+    """The cost of a kill and a restart of a broker whose clients have these subscriptions."""
     begun, address = time.monotonic(), overlay.addresses[NAME]
     holding = Holding(address, texts)
     subscribed_s = time.monotonic() - begun
@@ -206,7 +207,7 @@ def restarted(texts: Sequence[str], overlay: BrokerProcesses, folder: Path) -> d
 
 
 async def _take(address: str, count: int, first: int, durable: str, pipe: Connection) -> None:
-    """Take publications; what is sent is the seconds from the first to the last, and the faults."""
+    """Take publications; send the seconds from the first to the last, and true if all came."""
     async with sapwood.connect(address, "consumer") as client:
         taken: ClientSubscription
         if durable:
@@ -216,7 +217,7 @@ async def _take(address: str, count: int, first: int, durable: str, pipe: Connec
         pipe.send("subscribed")
         numbers, begun = list[Any](), 0.0
         while len(numbers) < count:
-            batch = await taken.take(BATCH)
+            batch = await taken.take(BATCH if numbers else 1)
             begun = begun or time.monotonic()
             numbers += [one.attributes["number"] for one in batch]
             last = batch[-1]
@@ -229,7 +230,7 @@ async def _take(address: str, count: int, first: int, durable: str, pipe: Connec
 
 
 def take(address: str, count: int, first: int, durable: str, pipe: Connection) -> None:
-    """Take publications, in a process of its own; none of a mailbox makes the mailbox."""
+    """Take publications, in a process of its own; those of a mailbox, if `durable` names one."""
     asyncio.run(asyncio.wait_for(_take(address, count, first, durable, pipe), WAIT_S))
 
 
@@ -240,7 +241,7 @@ async def _publish(address: str, count: int, first: int) -> None:
 
 
 class Taking:
-    """A consumer in its process, from when it has subscribed."""
+    """A consumer in its process, which has subscribed."""
 
     def __init__(self, address: str, count: int, first: int, durable: str = "") -> None:
         context = get_context("spawn")
@@ -258,19 +259,19 @@ class Taking:
         return self._pipe.recv()
 
     def rate(self) -> float:
-        """Deliveries a second. Raises `SapwoodError` where something was lost or out of order."""
+        """Deliveries a second, after the first one. Raises `SapwoodError` if they are not exact."""
         seconds, is_exact = self._next()
         self._process.join()
         if not is_exact:
             raise SapwoodError("deliveries were lost, came twice or out of order")
-        return float(self._count / seconds)
+        return float((self._count - 1) / seconds)
 
 
 def backlog(texts: Sequence[str], overlay: BrokerProcesses, count: int) -> dict[str, Any]:
-    """Deliveries a second of what comes, and of what waits."""
+    """The rates of publications as they come, and out of a mailbox."""
     address, rates, first = overlay.addresses[NAME], dict[str, float](), 0
     holding = Holding(address, texts)
-    # Once for the kernels, which are loaded when there is something to do.
+    # The first time is not counted: kernels are loaded meanwhile.
     for name, durable in (("warm", ""), ("live_plain", ""), ("live", MAILBOX)):
         taking = Taking(address, count, first, durable)
         asyncio.run(_publish(address, count, first))
@@ -291,12 +292,12 @@ def backlog(texts: Sequence[str], overlay: BrokerProcesses, count: int) -> dict[
 
 
 def main() -> None:
-    """Measure one of the two."""
+    """Measure a restart, or with `--backlog` the rates of a mailbox."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workload", default="eq")
     parser.add_argument("--protocol", default="covering+recover")
     parser.add_argument("--size", type=int, default=10_000)
-    parser.add_argument("--backlog", type=int, default=0, help="publications that wait")
+    parser.add_argument("--backlog", type=int, default=0, help="publications of each rate")
     parser.add_argument("broker", nargs="*", help="further options of the broker, after --")
     given = parser.parse_args()
     source = source_named(given.workload)

@@ -2,9 +2,8 @@
 
 All processes listen on the loopback and reach each other through proxies, so links can be cut.
 Brokers keep a store, restart on the same port with it, and are killed with SIGKILL, or kill
-themselves so before a statement of their store (`planted`). When all
-publishers are done everything is mended, and the campaign waits until what is due has arrived, or
-nothing arrives any more.
+themselves so before a statement of their store (`planted`). When all publishers are done everything
+is mended, and the campaign waits until what is due has arrived, or nothing arrives any more.
 """
 
 from __future__ import annotations

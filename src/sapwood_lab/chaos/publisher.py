@@ -1,10 +1,10 @@
 """A publisher of a campaign: `... chaos.publisher ADDRESS NAME COUNT SECONDS PAUSE FOLDER`.
 
 It spreads its publications over the seconds of a campaign, so that faults meet some on their way:
-some of them every `PAUSE` seconds.
-It writes `tried N` before it publishes the numbers below N, and `accepted N` when these are
-accepted, behind `refused N` for each of them that was not. Killed and started again it goes on
-behind what was accepted, so that what was in doubt is published again, under the same ids.
+some of them every `PAUSE` seconds. It writes `tried N` before it publishes the numbers below N, and
+`accepted N` when these are accepted, behind `refused N` for each of them that was not. Killed and
+started again it goes on behind what was accepted, so that what was in doubt is published again,
+under the same ids.
 """
 
 from __future__ import annotations

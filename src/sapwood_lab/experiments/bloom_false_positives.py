@@ -82,7 +82,7 @@ FEWER: Final = (
     "Which values filters and events have is not printed, and so how many predicates an event "
     "satisfies, which decides everything."
 )
-"""Why there may be fewer false positives than published, or more."""
+"""The reason why there may be fewer false positives than published, or more."""
 
 WORKLOAD: Final = XSiena(
     predicates=Spread(1, 1), pairs=Spread(1, 10), names=Spread(0, 1_999, "pareto")

@@ -66,7 +66,7 @@ FEW: Final = (
     f"With fewer operations than the published {OPERATIONS:,} few subscriptions are live, and "
     "what an operation costs at least decides, not what a search saves."
 )
-"""Why an order may not show yet."""
+"""The reason why an order may not show yet."""
 NEEDED: Final = f"{OPERATIONS:,} operations"
 
 NARROW: Final = 4

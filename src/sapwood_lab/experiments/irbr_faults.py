@@ -52,7 +52,7 @@ STEP_S: Final = 5.0
 PROBES: Final = 20
 """Publications in each step of a repair."""
 REPAIR_MAX_S: Final = 40 * RANGES_REPAIR_S
-"""When it is given up that tables become right."""
+"""Seconds after which tables that are not right yet count as never repaired."""
 
 PROTOCOLS: Final = ("irbr", "scribe", "rpf")
 QUIET: Final = 12

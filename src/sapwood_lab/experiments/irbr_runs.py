@@ -65,7 +65,7 @@ class Found(Circle):
             one.tables.identifier: {slot: self.at[peer] for slot, peer in one.tables.rows()}
             for one in members.values()
         }
-        #: where routers have a parent, who that is
+        #: router -> its parent, where routers have one
         self._parents: dict[Identifier, Identifier] = {
             one.tables.identifier: self.at[one.parent]
             for one in members.values()

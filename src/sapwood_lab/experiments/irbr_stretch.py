@@ -1,15 +1,16 @@
-"""Proximity off and on: how much longer a way over the circle is than the direct one.
+"""The stretch of ways over the circle, with proximity off and on.
 
-A router's table has one peer for each range, and any router there would do. Off, it is the one that
-was there first; on (`irbr:near`), the nearest that is known. Pastry's authors measure what that
-gives as the *stretch*: the delay over the overlay by the delay of the direct way (Rowstron and
-Druschel 2001, 3.3; Castro, Druschel, Hu and Rowstron 2002).
+A router's table has one peer for each range, and any router there would do. Off, the peer is the
+first router of the range that was known; on (`irbr:near`), the nearest one that is known. Pastry's
+authors measure the gain as the *stretch*: the delay over the overlay by the delay of the direct way
+(Rowstron and Druschel 2001, 3.3; Castro, Druschel, Hu and Rowstron 2002).
 
-Routers have drawn places in a square (`overlay.plane`), and join one after the other by one that is
-there, a drawn one: Pastry has a newcomer join by one that is near. Some subscribe to everything,
-others publish, and what is delivered took as long as it took. Beside it, in a model, the stretch of
-the same publications over *perfect* tables, which have the nearest of all routers in each range:
-that is what no protocol with this base can be below by nearness alone.
+Routers have drawn places in a square (`overlay.plane`), and join one after the other by a router
+drawn from those that are there: Pastry has a newcomer join by one that is near. Drawn routers
+subscribe to everything, drawn routers publish, and the simulator's clock gives the delay of each
+delivery. Beside it stands, in a model, the stretch of the same deliveries over *perfect* tables,
+which have the nearest of all routers in each range, from the publisher's router on: the choice of
+the nearest peer gives that much where every router knows all others.
 
 Under IRBR and RPF a publication takes the ways of the tables (the reverse ones, under RPF); under
 Scribe it goes over the rendezvous, wherever that is.
@@ -39,16 +40,16 @@ ROUTERS: Final = (100, 1_000)
 SUBSCRIBERS: Final = 40
 PUBLICATIONS: Final = 100
 APART_S: Final = 0.1
-"""Between two subscriptions, or publications: none waits for another one."""
+"""Seconds between two subscriptions, or publications: none waits for another one."""
 SETTLE_S: Final = 10.0
-"""After the last publication: with links of at most 0.15 s more than any needs."""
+"""Seconds after the last publication: with links of at most 0.15 s more than any needs."""
 
 PROTOCOLS: Final = (("irbr", 4), ("rpf", 4), ("scribe", 4), ("irbr", 16))
-"""Each with the base of its identifiers."""
+"""The protocols, each with the base of its identifiers."""
 
 PUBLISHED: Final = 2.0
-"""Below that is the stretch that Pastry's authors publish: 1.3 to 1.4 (2001, base 16, to 100,000
-nodes, in a plane), and 1.59 to 2.2 on five models of the Internet (2002, as Scribe's paper has
+"""A bound on the stretch that Pastry's authors publish in a plane: 1.3 to 1.4 (2001, base 16, to
+100,000 nodes). On five models of the Internet it is 1.59 to 2.2 (2002, as Scribe's paper has
 it)."""
 
 GIVEN: Final = ("protocol", "base", "routers", "near", "seed")
@@ -90,19 +91,19 @@ def measure(configuration: Configuration) -> list[Row]:
         world.publish(ClientName(home, "bob"), Publication(id_, {"x": at}))
         world.run_until(world.now + APART_S)
     world.run_until(world.now + SETTLE_S)
-    found: list[tuple[float, float, float]] = []  # over the overlay, directly, over perfect tables
+    delays: list[tuple[float, float, float]] = []  # over the overlay, directly, over perfect tables
     for moment, id_, subscriber in world.history.deliveries:
-        source, asked = published[id_]
+        source, published_s = published[id_]
         if subscriber.home != source:
             direct = plane.delay_s(source, subscriber.home)
             perfect = circle.delay_s(source, subscriber.home)
-            found.append((moment.time - asked, direct, perfect))
+            delays.append((moment.time - published_s, direct, perfect))
     due, came = PUBLICATIONS * len(subscribers), len(world.history.deliveries)
     crossed = sum(map(len, world.tally.crossings.values()))
     figures = {
-        "stretch": mean(took / direct for took, direct, _ in found),
-        "delay_ratio": sum(one[0] for one in found) / sum(one[1] for one in found),
-        "perfect": mean(best / direct for _, direct, best in found),
+        "stretch": mean(took / direct for took, direct, _ in delays),
+        "delay_ratio": sum(one[0] for one in delays) / sum(one[1] for one in delays),
+        "perfect": mean(best / direct for _, direct, best in delays),
         "nearest": circle.nearest_share(),
         "messages": crossed / came,
         "links": 2 * len(world.topology.links) / routers,
@@ -123,14 +124,14 @@ class Perfect:
         self._at: dict[str, Identifier] = {
             name: space.identifier_of(name) for name in world.topology.routers
         }
-        #: for each range those who are in it
+        #: for each range the routers in it
         self._inside: dict[Range, list[str]] = {}
         for name, identifier in self._at.items():
             for length in range(1, len(identifier) + 1):
                 self._inside.setdefault(identifier[:length], []).append(name)
 
     def nearest(self, router: str, slot: Range) -> str:
-        """Who of a range is nearest to a router; somebody is there."""
+        """The router of a range, in which there is at least one, that is nearest to `router`."""
         return min(self._inside[slot], key=lambda other: self._plane.delay_s(router, other))
 
     def delay_s(self, source: str, target: str) -> float:
@@ -143,7 +144,7 @@ class Perfect:
         return delay
 
     def nearest_share(self) -> float:
-        """Of all slots with somebody in them, the share for which the nearest one stands."""
+        """The share of all filled slots whose peer is the nearest router of the range."""
         right = known = 0
         for name in self._at:
             router = self._world.routers[name]

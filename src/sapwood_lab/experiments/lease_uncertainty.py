@@ -65,7 +65,7 @@ class _Broker:
 
     #: the bound of a renewal's age, and the extensions by the two windows; nanoseconds
     heard: list[tuple[int, int, int]] = field(default_factory=list)
-    #: when they came, in seconds
+    #: the times at which renewals came, in seconds
     came: list[float] = field(default_factory=list)
     by_time: Uncertainty = field(default_factory=lambda: Uncertainty(WINDOW_S))
     by_number: Uncertainty = field(default_factory=lambda: Uncertainty(None, WINDOW_RENEWALS))

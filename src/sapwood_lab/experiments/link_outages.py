@@ -91,7 +91,7 @@ SAME: Final = (
     "Both times have run out when the link comes back, and what is let go of and told again is "
     "the same for both; useless hops are few beside it."
 )
-"""Why figure 5.2 may look otherwise."""
+"""The reason why figure 5.2 may look otherwise."""
 
 _STATEMENTS: Final = (Subscribe, Replace, SubscribeMany, Unsubscribe, UnsubscribeMany)
 
@@ -178,7 +178,7 @@ def _at_rest(topology: Overlay, timer: str, draw: Random) -> _Trial:
 
 
 def _times(draw: Random, rate: float, duration: float) -> list[float]:
-    """When publications are made while a link is down."""
+    """The times of publications while a link is down, in seconds from then on."""
     times: list[float] = []
     at = draw.expovariate(rate)
     while at < duration:

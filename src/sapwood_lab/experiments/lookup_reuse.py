@@ -79,7 +79,7 @@ FEW: Final = (
     "A lookup is made for each subscription that matches: of fewer subscriptions than the "
     "published 10,000 few match, and all strategies cost next to the same."
 )
-"""Why strategies may not part."""
+"""The reason why strategies may cost the same."""
 
 NEAR: Final = 0.10
 """Partial-Reuse is published to be within this of the best strategy."""

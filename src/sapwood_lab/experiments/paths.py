@@ -20,7 +20,7 @@ _DATA: Final = "SAPWOOD_DATA"
 
 
 def nitf_missing() -> str | None:
-    """Why the DTD of NITF cannot be used here; `None` where it can."""
+    """The reason why the DTD of NITF cannot be used here; `None` where it can."""
     if _DATA not in os.environ:
         return f"{_DATA} names no folder with {_NITF_FILE}"
     file = Path(os.environ[_DATA], _NITF_FILE)

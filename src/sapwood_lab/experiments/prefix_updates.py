@@ -70,7 +70,7 @@ COUNTED: Final = (
     "The work counts deliveries to subscribers, who get many events each; here links are counted, "
     "and a filter without a place lies at the root, whose link then carries everything."
 )
-"""Why the share may be above the published one."""
+"""The reason why the share may be above the published one."""
 
 
 class Place(NamedTuple):

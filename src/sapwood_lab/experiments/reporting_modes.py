@@ -52,7 +52,7 @@ TALLIED: Final = (
     "Counting tallies all stored constraints in one pass over columns, however many covers are "
     "asked for: a larger k makes a search hardly dearer here, and saves the searches of removals."
 )
-"""Why `G_1` may not be the fastest over counting."""
+"""The reason why `G_1` may not be the fastest over counting."""
 FEW: Final = f"With fewer operations than the published {OPERATIONS:,} parts are within noise."
 TIMED: Final = ("seconds", "subscribe_s", "unsubscribe_s", "checking_s", "checking_us")
 COLUMNS: Final = (

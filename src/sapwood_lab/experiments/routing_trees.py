@@ -59,7 +59,7 @@ SPLIT: Final = (
     "another is split; so the law that repeats names most makes most pieces. The number of names "
     "is not printed, nor how a draw becomes a value."
 )
-"""Why the order of the laws may be another."""
+"""The reason why the order of the laws may be another."""
 
 
 def configurations(choices: Choices) -> list[Configuration]:

@@ -20,7 +20,7 @@ CLOSE: Final = (
     "Strategies that merge, perfectly or not, are within a few percent of each other here: which "
     "is first there turns with the seed and the number of XPEs."
 )
-"""Why an order may not be the published one."""
+"""The reason why an order may not be the published one."""
 
 
 def configurations(choices: Choices) -> list[Configuration]:

@@ -98,7 +98,7 @@ WHY: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
         "`a/b/a` not in `a/*/b/a`.",
     }
 )
-"""Why a procedure in a version is wrong or incomplete, where it is."""
+"""By procedure and version, the reason why it is wrong or incomplete, where it is."""
 
 _Pair = TypeVar("_Pair")
 _Cover: TypeAlias = tuple["_XPE", "_XPE"]

@@ -71,9 +71,9 @@ OWN: Final = (
     "A broker keeps all XPEs of its own clients, a seventh of all here, and matches them whatever "
     "covers them; how many of the work's were of a broker's own clients is not said."
 )
-"""Why a table may be larger than the published one."""
+"""The reason why a table may be larger than the published one."""
 FEW: Final = "Of few XPEs fewer are covered: tables shrink less."
-"""Why covering may save less."""
+"""The reason why covering may save less."""
 
 TIMED: Final = ("without_ms", "with_ms", "saved_pct")
 COLUMNS: Final = (

@@ -31,7 +31,7 @@ WORKLOADS: Final = ("news", "proteins")
 SEARCHED: Final = (
     "A few dozen advertisements are matched faster than a tree of some thousand XPEs is searched."
 )
-"""Why covering may save no time over a small DTD."""
+"""The reason why covering may save no time over a small DTD."""
 
 LINES: Final[Mapping[str, str]] = MappingProxyType(
     {

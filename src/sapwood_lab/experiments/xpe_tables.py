@@ -59,7 +59,7 @@ FEW: Final = (
     "Of so few XPEs hardly any siblings are left for the next way of merging, which then changes "
     "nothing that could be told from noise."
 )
-"""Why a step of the order may be missing."""
+"""The reason why a step of the order may be missing."""
 PUBLISHED_XPES: Final = 100_000
 NEEDED: Final = f"{PUBLISHED_XPES:,} XPEs"
 

@@ -162,7 +162,7 @@ def _grown(rows: Sequence[Row]) -> list[Finding]:
 
 
 FEW: Final = "What a search takes at least weighs more, the fewer patterns there are to compare."
-"""Why pairs may be less slow."""
+"""The reason why pairs may be less slow."""
 
 
 def _swept(swept: Mapping[str, Sequence[Row]]) -> list[Finding]:

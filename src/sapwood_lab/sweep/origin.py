@@ -1,4 +1,4 @@
-"""Which code figures come from: what was kept by other code is not taken for what this one finds.
+"""The code that figures come from: rows kept by other code are not taken for those of this code.
 
 An experiment has parameters that are no part of its configurations, and measures what the whole
 package does. So what is kept names the version of `sapwood` and a hash of the sources that are

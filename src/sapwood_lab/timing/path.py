@@ -238,7 +238,7 @@ class Path:
         return Heard(self.now, source, target, delay, passage)
 
     def _born(self, stamp: Stamp, upper: int | None, shown: int, created: int) -> int | None:
-        """When a message was born at the earliest, by its receiver's clock; and the verdicts."""
+        """The earliest birth of a message, by its receiver's clock; judges the stamps as well."""
         before = self._drift.age_ns(stamp.born, stamp.sent)
         if upper is None or before is None:
             return None

@@ -17,6 +17,7 @@ import pytest
 
 import sapwood
 from sapwood import tls
+from sapwood.broker.access.doorkeeper import Doorkeeper
 from sapwood.broker.broker import Broker
 from sapwood.broker.http.callers import Caller
 from sapwood.broker.http.inside import NotAdmittedError, Visit
@@ -401,6 +402,41 @@ async def test_a_file_of_authorities_that_cannot_be_used_changes_nothing(
         async with sapwood.connect(str(broker.address), tls=desk) as client:
             await client.publish({"a": 1})
         await before.publish({"a": 1})
+
+
+@pytest.mark.parametrize("broken", ["identities", "authorities"])
+async def test_a_file_that_cannot_be_used_keeps_no_other_one_from_being_read(
+    trusted: Trusted, tmp_path: Path, broken: str
+) -> None:
+    """Planted: the files are read one after the other up to the first error."""
+    path, story = identities(tmp_path, DESK, FEED), Story()
+    given = settings("hub", identities=path)
+    given = replace(given, connection=replace(given.connection, tls=trusted.own))
+    desk = trusted.client(trusted.second, "desk.example.org")
+    feed = TlsFiles(trusted.first.ca)
+    async with running(given, story) as broker:
+        address = str(broker.address)
+        async with (
+            sapwood.connect(address, "c", tls=desk),
+            sapwood.connect(address, "c", token="a token", tls=feed),
+        ):
+            if broken == "identities":
+                identities(tmp_path, "nonsense")
+                trusted.write(trusted.first)
+            else:
+                identities(tmp_path, DESK)
+                trusted.path.write_text("nothing")
+            broker.reload()
+            assert len(story.reasons("access files not taken")) == 1
+            stays = "feed/c" if broken == "identities" else "desk/c"
+            assert list(broker.connections.clients) == [stays]
+
+
+def test_what_was_guarded_by_an_authority_stays_so(trusted: Trusted) -> None:
+    keeper = Doorkeeper(None, trusted.own, lambda *_: None, Story().log)
+    keeper.take(None, replace(trusted.own, ca=None), ())
+    assert keeper.context is not None
+    assert keeper.context.authorities
 
 
 def test_a_certificate_is_trusted_by_the_end_of_its_chain(trusted: Trusted) -> None:

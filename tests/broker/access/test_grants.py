@@ -189,12 +189,12 @@ async def test_a_broker_that_starts_again_under_other_grants_forgets_the_wider_o
         ann = await Raw.client(broker.address, "desk", credentials=Credentials("", "ann"))
         ann.say(SubscribeRequest("s1", "price > 0"))
         assert await ann.next() == SubscribedReply("s1")
-        assert broker.router.stated(name).subscriptions == ("s1",)
+        assert broker.router.ids_of(name).subscriptions == ("s1",)
         await stopped(broker, ann)
     for grant, kept in ((wide, ("s1",)), (EU, ())):
         async with hub(tmp_path, grant, ALL, data=data) as broker:
             ann = await Raw.client(broker.address, "desk", credentials=Credentials("", "ann"))
-            assert broker.router.stated(name).subscriptions == kept
+            assert broker.router.ids_of(name).subscriptions == kept
             await stopped(broker, ann)
 
 

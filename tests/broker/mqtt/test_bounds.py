@@ -9,6 +9,7 @@ from functools import partial
 
 import pytest
 
+from sapwood.broker.mqtt.listener import MqttListener
 from sapwood.broker.unread import Unread
 from sapwood.limits.mqtt import MQTT_GREETING_READ_BYTES
 from tests.broker.conftest import nothing_is_left
@@ -41,10 +42,17 @@ def half_connect(sent: int) -> bytes:
     return half(0x10, 200_000, sent, text("MQTT") + b"\5\2\0\0\0")
 
 
-async def until_held(room_left: int, hub: Listening) -> None:
-    """Return when there is so much room left for CONNECTs."""
+def listener(hub: Listening) -> MqttListener:
+    """The only door of a broker."""
     (door,) = hub.broker._doors
-    while door.connects.left_bytes != room_left:  # type: ignore[attr-defined]
+    assert isinstance(door, MqttListener)
+    return door
+
+
+async def until_held(room_left: int, hub: Listening) -> None:
+    """Return when `room_left` bytes of the room for CONNECTs are left."""
+    connects = listener(hub).connects
+    while connects.left_bytes != room_left:
         await asyncio.sleep(0)
 
 
@@ -72,8 +80,7 @@ async def test_connects_without_an_end_have_one_bound(monkeypatch: pytest.Monkey
 async def test_packets_without_an_end_have_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sapwood.broker.mqtt.listener.MQTT_UNFINISHED_BYTES_MAX", 100_000)
     async with listening() as hub, hub.client("a") as first, hub.client("b") as second:
-        (door,) = hub.broker._doors
-        room = door.packets  # type: ignore[attr-defined]
+        room = listener(hub).packets
         first.say(half(0x30, 1_000_000, READ_BYTES + 90_000, text("a") + b"\0"))
         while room.left_bytes > 20_000:
             await asyncio.sleep(0)
@@ -109,8 +116,8 @@ async def test_refused_packets_are_let_go_of_at_once() -> None:
                 client.say(b"\x10\x05" + bytes(5))
                 await client.hear()
             await soon(hub.broker.connections.until(lambda: not hub.broker.connections.all))
-            (door,) = hub.broker._doors
-            while door._tasks:  # type: ignore[attr-defined]
+            door = listener(hub)
+            while door._tasks:
                 await asyncio.sleep(0)
             frames = [one for one in gc.get_objects() if isinstance(one, types.FrameType)]
             kept = {one.f_code.co_qualname for one in frames}

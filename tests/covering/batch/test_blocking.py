@@ -5,7 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sapwood import parse_filter
-from sapwood.covering.batch.blocking import CELLS_MAX, GRID_CELLS, Grid, Way, access, asked_blocks
+from sapwood.covering.batch.blocking import CELLS_MAX, GRID_CELLS, Grid, Way, access, queried_blocks
 from sapwood.covering.batch.boxes import Box, box_of
 from sapwood.language.forms import encode_form
 from sapwood.model.filter import Filter
@@ -28,10 +28,10 @@ def meets(cover: Filter, covered: Filter, grid: Grid) -> bool:
     if found is None:
         return True
     way, blocks = found
-    asked = asked_blocks(box(covered), grid)
-    fewer = asked_blocks(box(covered), grid, {way})
+    asked = queried_blocks(box(covered), grid)
+    fewer = queried_blocks(box(covered), grid, {way})
     assert set(fewer) <= set(asked)
-    assert asked_blocks(box(covered), grid, ()) == ()
+    assert queried_blocks(box(covered), grid, ()) == ()
     return not set(blocks).isdisjoint(fewer)
 
 

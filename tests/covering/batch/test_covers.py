@@ -7,7 +7,7 @@ from sapwood import parse_filter
 from sapwood.covering.batch.blocking import Grid, Way, ways_of
 from sapwood.covering.batch.boxes import Box, box_of
 from sapwood.covering.batch.covers import covered, place
-from sapwood.covering.batch.groups import ASKS, COVERS, EVERYTHING, Member
+from sapwood.covering.batch.groups import COVERS, EVERYTHING, QUERIES, Member
 from sapwood.language.forms import decode_form, encode_form
 from sapwood.model.filter import NOTHING, Filter
 from sapwood.model.publication import Record
@@ -85,7 +85,7 @@ def test_a_member_that_does_not_ask_is_not_given_up() -> None:
     wide, narrow = (encode_form(parse_filter(text)) for text in ("x > 1", "x > 2"))
     asks = [Member("a", COVERS, narrow), Member("b", COVERS, wide)]
     assert covered(asks) == []
-    stored = [Member("a", ASKS, narrow), Member("b", ASKS, wide)]
+    stored = [Member("a", QUERIES, narrow), Member("b", QUERIES, wide)]
     assert covered(stored) == []
 
 
@@ -93,6 +93,6 @@ def test_place_puts_general_filters_everywhere_and_lets_them_ask_once() -> None:
     grid = Grid({})
     roles = place("0000000a", read("true"), grid, 4, ())
     assert set(roles) == {0, 1, 2, 3}
-    assert [slot for slot, role in roles.items() if role & ASKS] == [2]
+    assert [slot for slot, role in roles.items() if role & QUERIES] == [2]
     lone = place("0000000a", read("s = 'a'"), grid, 4, {Way("s", by_cell=False)})
     assert list(lone.values()) == [EVERYTHING]

@@ -3,14 +3,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.covering.batch.groups import ALONE, ASKS, COVERS, asking_in, last_covers
+from sapwood.covering.batch.groups import ALONE, COVERS, QUERIES, last_covers, with_queries
 
 KEYS = "fedcba"
 
 
 def test_asking_in_one_group_is_asking_alone() -> None:
-    assert asking_in({1: COVERS, 2: COVERS}, {2}) == {1: COVERS, 2: COVERS | ASKS | ALONE}
-    assert asking_in({1: COVERS}, {1, 3}) == {1: COVERS | ASKS, 3: ASKS}
+    assert with_queries({1: COVERS, 2: COVERS}, {2}) == {1: COVERS, 2: COVERS | QUERIES | ALONE}
+    assert with_queries({1: COVERS}, {1, 3}) == {1: COVERS | QUERIES, 3: QUERIES}
 
 
 def test_the_last_cover_on_the_way_is_told() -> None:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood import parse_xpath
-from sapwood.covering.batch.groups import ALONE, ASKS, COVERS, EVERYTHING, Member
+from sapwood.covering.batch.groups import ALONE, COVERS, EVERYTHING, QUERIES, Member
 from sapwood.covering.batch.pattern_covers import (
     covered_patterns,
     name_frequencies,
@@ -75,10 +75,10 @@ def test_a_pattern_is_stored_by_its_rarest_name_and_asks_by_all() -> None:
     pattern = parse_xpath("/a/b")
     by_a, by_b = (place_pattern("0", pattern, 1000, {name: 5}) for name in ("b", "a"))
     assert by_a.keys() == by_b.keys()
-    assert sorted(by_a.values()) == sorted(by_b.values()) == [ASKS, COVERS | ASKS]
+    assert sorted(by_a.values()) == sorted(by_b.values()) == [QUERIES, COVERS | QUERIES]
     assert by_a != by_b
     general = place_pattern("0000000a", parse_xpath("/*"), 4, {})
-    assert general == {0: COVERS, 1: COVERS, 2: COVERS | ASKS | ALONE, 3: COVERS}
+    assert general == {0: COVERS, 1: COVERS, 2: COVERS | QUERIES | ALONE, 3: COVERS}
 
 
 def test_a_pattern_with_too_many_alternatives_is_kept() -> None:

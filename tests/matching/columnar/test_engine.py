@@ -224,6 +224,50 @@ def test_additions_removals_and_matches_during_a_fold_are_kept(
     assert [engine.filter(slot) for slot in held] == list(held.values())
 
 
+@settings(max_examples=examples(40))
+@given(
+    changes=st.lists(
+        st.tuples(st.booleans(), st.sets(st.integers(0, 40), max_size=12)), max_size=12
+    ),
+    is_asked=st.booleans(),
+)
+def test_filters_removed_together_are_gone_as_if_one_after_the_other(
+    changes: list[tuple[bool, set[int]]], is_asked: bool
+) -> None:
+    policy = CompactionPolicy(memtable_max=3, frozen_max=8, joined_max=16, smallest=2, bulk_min=6)
+    many, single = ColumnarEngine(policy, kernels=plain), ColumnarEngine(policy, kernels=plain)
+    held: set[int] = set()
+    for is_added, slots in changes:
+        if is_added:
+            fresh = [(slot, parse_filter(f"a < {slot} or b = {slot}")) for slot in slots - held]
+            for engine in (many, single):
+                engine.add_many(fresh)
+            held |= slots
+        else:
+            gone = sorted(slots & held)
+            many.remove_many(gone)
+            for slot in gone:
+                single.remove(slot)
+            held -= slots
+        if is_asked:
+            assert many.match({"a": 7}) == single.match({"a": 7})
+        many.validate()
+        assert len(many) == len(held)
+    for value in range(0, 42, 3):
+        assert many.match({"a": value, "b": 1}) == single.match({"a": value, "b": 1})
+
+
+def test_filters_removed_together_during_a_fold_are_gone_after_it() -> None:
+    engine = ColumnarEngine(EAGER, kernels=plain)
+    fill(engine, 0, 20)
+    engine.match({})
+    Interrupting(engine, lambda: engine.remove_many([3, 7, 11]))
+    engine.fold()
+    engine.validate()
+    assert sizes(engine) == [17]
+    assert [engine.match({"a": slot}) for slot in (3, 4, 7)] == [[], [4], []]
+
+
 def test_segment_is_rebuilt_when_more_than_half_is_removed() -> None:
     engine = ColumnarEngine(EAGER)
     fill(engine, 0, 10)

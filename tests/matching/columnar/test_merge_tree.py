@@ -176,6 +176,23 @@ TestMachine = Machine.TestCase
 TestMachine.settings = settings(max_examples=examples(25), stateful_step_count=30)
 
 
+def test_whoever_adds_many_between_matches_makes_the_segment_that_the_next_match_needs() -> None:
+    engine = Worked(replace(SMALL, poured_max=100))
+    filled(engine, 4, 4)
+    assert len(engine._state.frozen_rows) == 8, "no match came in between"
+    assert engine.match({"a": 1}) == [0]
+    filled(engine, 4)
+    assert not len(engine._state.frozen_rows)
+    published = engine._published
+    assert published is not None
+    assert engine.match({"a": 9}) == [*range(9)]
+    assert engine._published is published
+    filled(engine, 4)
+    filled(engine, 4)
+    assert len(engine._state.frozen_rows) == 4
+    engine.validate()
+
+
 def test_callers_make_segments_of_what_was_added_and_a_worker_joins_them() -> None:
     engine = Worked()
     filled(engine, 3, 3)

@@ -39,7 +39,7 @@ def tried(given: Sequence[tuple[int, Filter]]) -> TriedFilters:
     forms = [Trial(one).form() or () for _, one in given]
     names = sorted({one[0] for form in forms for part in form for one in part})
     attributes: dict[Attribute, int] = {name: number for number, name in enumerate(names)}
-    found = TriedFilters(attributes, LikePredicates(), LazyKernels(plain_kernels))
+    found = TriedFilters(attributes, LikePredicates(), lambda: plain_kernels.read_forms)
     for slot, one in given:
         found.add(slot, one, Trial(one).form())
     return found
@@ -118,7 +118,7 @@ def test_records_that_cannot_be_read_are_refused(kernels: ModuleType) -> None:
 
 def test_filters_on_new_attributes_and_general_patterns_are_for_others_to_try() -> None:
     attributes: dict[Attribute, int] = {"a": 0}
-    found = TriedFilters(attributes, LikePredicates(), LazyKernels(plain_kernels))
+    found = TriedFilters(attributes, LikePredicates(), lambda: plain_kernels.read_forms)
     for slot, text in enumerate(("a = 1", "b = 1", "a like '%x%y%'")):
         one = parse_filter(text)
         assert found.add(slot, one, Trial(one).form()) == (slot == 0)
@@ -225,3 +225,16 @@ def test_a_filter_is_found_by_the_equality_that_the_fewest_use() -> None:
     hashes = [access_hash(a, 1.0), access_hash(a, 1.0), access_hash(b, 3.0), NO_HASH]
     assert found._hashes.tolist() == hashes
     assert found.rows().unplaced == 1
+
+
+def test_what_went_is_forgotten() -> None:
+    found = tried([(0, parse_filter("a = -1 and b = -1"))])
+    for slot in range(1, 1000):
+        one = parse_filter(f"a = {slot} and b = {-slot}")
+        assert found.add(slot, one, Trial(one).form())
+        found.remove(slot)
+    assert len(found._sharing) <= 100
+    assert len(found._hashes) <= 100
+    some: list[Record] = [{"a": -1, "b": -1}, {"a": -1, "b": 1}, {"a": -1}, {"b": -1}]
+    for kernels in (compiled, plain_kernels):
+        assert pairs(found, some, kernels) == {(0, 0)}

@@ -23,7 +23,7 @@ from sapwood.routing.explaining.accounts import (
 )
 from sapwood.routing.inputs import AttachClient, ClientSubscribe, Drained, LinkUp, Receive
 from sapwood.routing.messages import Subscribe
-from sapwood.routing.propagation.telling import How, Reason
+from sapwood.routing.propagation.reasons import Reason, Treatment
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
 
@@ -57,22 +57,22 @@ def test_a_clients_subscription_stands_as_each_neighbor_was_told() -> None:
     said = asked(of, Question("b", 0, Owned("ann", "s1"))).standing
     assert said is not None
     assert (said.key, said.filter, said.in_force) == ("a.0.1", NARROW, False)
-    itself = (Reason(How.ITSELF, "a.0.1", NARROW),)
+    itself = (Reason(Treatment.ITSELF, "a.0.1", NARROW),)
     assert said.told == {"b": itself, "c": itself}
     of.handle(ClientSubscribe("ann", "s2", NARROW), 0.0)
     again = asked(of, Question("b", 0, Owned("ann", "s2"))).standing
     assert again is not None
-    assert again.told["b"] == (Reason(How.EQUAL, "a.0.1", NARROW),)
+    assert again.told["b"] == (Reason(Treatment.EQUAL, "a.0.1", NARROW),)
 
 
 def test_what_a_neighbor_has_told_stands_toward_all_others() -> None:
     of = router()
     of.handle(Receive("b", Subscribe("b.0.1", WIDE, 1)), 0.0)
-    said = asked(of, Question("c", 0, Held("b", Reason(How.ITSELF, "b.0.1", WIDE)))).standing
+    said = asked(of, Question("c", 0, Held("b", Reason(Treatment.ITSELF, "b.0.1", WIDE)))).standing
     assert said is not None
-    assert said.told == {"c": (Reason(How.ITSELF, "b.0.1", WIDE),)}
+    assert said.told == {"c": (Reason(Treatment.ITSELF, "b.0.1", WIDE),)}
     for neighbor, key in (("b", "b.0.2"), ("c", "b.0.1"), ("d", "b.0.1")):
-        held = Held(neighbor, Reason(How.ITSELF, key, WIDE))
+        held = Held(neighbor, Reason(Treatment.ITSELF, key, WIDE))
         assert asked(of, Question("c", 0, held)).standing is None
     for client, id_ in (("ann", "s9"), ("bob", "s1")):
         assert asked(of, Question("c", 0, Owned(client, id_))).standing is None
@@ -149,14 +149,14 @@ def test_a_neighbor_that_is_still_to_be_told_waits() -> None:
     of = router(at_once=1)
     of.handle(ClientSubscribe("ann", "s2", parse_filter("color = 'red'")), 0.0)
     of.handle(LinkUp("d"), 0.0)
-    assert how_told(of, "s2") is How.WAITING
+    assert how_told(of, "s2") is Treatment.WAITING
     while of.behind():
         of.handle(Drained("d"), 0.0)
-    assert how_told(of, "s2") is How.ITSELF
+    assert how_told(of, "s2") is Treatment.ITSELF
 
 
-def how_told(of: Router, id_: str) -> How:
-    """How neighbor d knows of a subscription of ann."""
+def how_told(of: Router, id_: str) -> Treatment:
+    """The treatment of a subscription of ann on the link to d."""
     said = asked(of, Question("a", 0, Owned("ann", id_))).standing
     assert said is not None
     return said.told["d"][-1].how
@@ -168,7 +168,7 @@ def test_what_accepts_nothing_is_told_to_nobody() -> None:
         of.handle(ClientSubscribe("ann", "none", parse_filter("a > 1 and a < 0")), 0.0)
         said = asked(of, Question("a", 0, Owned("ann", "none"))).standing
         assert said is not None
-        assert said.told["b"] == (Reason(How.EMPTY),)
+        assert said.told["b"] == (Reason(Treatment.EMPTY),)
 
 
 def test_counts_are_known_by_their_filters() -> None:
@@ -176,7 +176,7 @@ def test_counts_are_known_by_their_filters() -> None:
     of.handle(ClientSubscribe("ann", "s2", WIDE), 0.0)
     said = asked(of, Question("a", 0, Owned("ann", "s1"))).standing
     assert said is not None
-    assert said.told["b"] == (Reason(How.COVERED, "", WIDE),)
+    assert said.told["b"] == (Reason(Treatment.COVERED, "", WIDE),)
 
 
 def test_a_router_says_nothing_of_ways_and_sources_that_it_does_not_know() -> None:

@@ -17,8 +17,8 @@ from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.identity import Identity
 from sapwood.routing.propagation.protocol import Change, Propagation
+from sapwood.routing.propagation.reasons import Reason, Treatment
 from sapwood.routing.propagation.simple import Simple
-from sapwood.routing.propagation.telling import How, Reason
 
 INNER: tuple[Callable[[], Propagation[Interest]], ...] = (Simple, Identity, Covering)
 
@@ -47,8 +47,8 @@ def test_advertised_lets_candidates_wait_until_an_advertisement_intersects_them(
     assert link.add("c", CHEAP) == Change(propagate=("c",))
     assert link.representative("r") is None
     assert link.representative("c") == "c"
-    assert link.why("r") == (Reason(How.UNWANTED),)
-    assert link.why("c") == (Reason(How.ITSELF, "c", CHEAP),)
+    assert link.why("r") == (Reason(Treatment.UNWANTED),)
+    assert link.why("c") == (Reason(Treatment.ITSELF, "c", CHEAP),)
     assert set(link.propagated) == {"w", "n", "c"}
     assert link.remove("r") == Change()
     assert link.remove("c") == Change(withdraw=("c",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,6 +30,7 @@ from sapwood.routing.messages import (
     Unadvertise,
     Update,
 )
+from sapwood.routing.propagation import backlog as backlog_module
 from sapwood.routing.propagation.backlog import Backlog
 from sapwood.routing.propagation.xroute.triples import Triple
 from sapwood.routing.protocols import protocol as protocol_named
@@ -40,8 +42,8 @@ def extent(key: str) -> int:
     return int(key[1:])
 
 
-def same(key: str) -> str:
-    return key
+def same(keys: Sequence[str]) -> Sequence[str]:
+    return keys
 
 
 keys = st.lists(st.integers(0, 99), unique=True, max_size=40).map(
@@ -49,10 +51,20 @@ keys = st.lists(st.integers(0, 99), unique=True, max_size=40).map(
 )
 
 
-@given(keys=keys, dropped=st.sets(st.integers(0, 99)), at_once=st.integers(1, 4))
+@given(
+    keys=keys,
+    dropped=st.sets(st.integers(0, 99)),
+    at_once=st.integers(1, 4),
+    joined=st.sampled_from((0, 8, 100)),
+)
 def test_a_backlog_gives_each_pending_key_once_and_the_lowest_rank_first(
-    keys: list[str], dropped: set[int], at_once: int
+    keys: list[str], dropped: set[int], at_once: int, joined: int
 ) -> None:
+    with patch.object(backlog_module, "_RUN_MAX", joined):
+        check_order(keys, dropped, at_once)
+
+
+def check_order(keys: list[str], dropped: set[int], at_once: int) -> None:
     # What is taken in is looked up by its key, and ranked by what was found.
     backlog: Backlog[str] = Backlog(keys, extent)  # type: ignore[type-var]  # a text will do
     taken: list[str] = []

@@ -14,7 +14,7 @@ from sapwood.model.interest import Interest
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.merging import Merging
 from sapwood.routing.propagation.protocol import Change
-from sapwood.routing.propagation.telling import How, Reason
+from sapwood.routing.propagation.reasons import Reason, Treatment
 
 COUNT = MERGING_PASS_MIN
 MERGER = "r1.0.m1.1"
@@ -41,7 +41,7 @@ def test_newcomers_are_told_until_a_pass_merges_them() -> None:
     assert str(merging.propagated[MERGER]) == f"a in ({values})"
     assert {merging.representative(f"k{n}") for n in range(COUNT)} == {MERGER}
     assert merging.mergers == 1
-    merged = Reason(How.MERGED, MERGER, merging.propagated[MERGER])
+    merged = Reason(Treatment.MERGED, MERGER, merging.propagated[MERGER])
     assert merging.why("k1") == (merged,)
 
 
@@ -49,10 +49,10 @@ def test_why_names_the_cover_and_then_the_merger_that_stands_for_it() -> None:
     merging, _ = filled()
     merging.add("below", parse_filter("a = 1 and b = 2"))
     covered, merged = merging.why("below")
-    assert covered == Reason(How.COVERED, "k1", parse_filter("a = 1"))
-    assert merged == Reason(How.MERGED, MERGER, merging.propagated[MERGER])
+    assert covered == Reason(Treatment.COVERED, "k1", parse_filter("a = 1"))
+    assert merged == Reason(Treatment.MERGED, MERGER, merging.propagated[MERGER])
     merging.add("apart", parse_filter("c = 1"))
-    assert merging.why("apart") == (Reason(How.ITSELF, "apart", parse_filter("c = 1")),)
+    assert merging.why("apart") == (Reason(Treatment.ITSELF, "apart", parse_filter("c = 1")),)
 
 
 def test_a_link_that_comes_up_is_told_mergers_at_once() -> None:

@@ -18,8 +18,8 @@ from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.identity import Identity
 from sapwood.routing.propagation.protocol import Change, Propagation, net_change
+from sapwood.routing.propagation.reasons import Reason, Treatment
 from sapwood.routing.propagation.simple import Simple
-from sapwood.routing.propagation.telling import How, Reason
 
 TELLING: tuple[Callable[[], Propagation[Interest]], ...] = (
     Simple,
@@ -101,8 +101,8 @@ def tell(
             assert neighbor[representative].covers(candidate)
             (reason,) = link.why(key)
             assert (reason.key, reason.filter) == (representative, neighbor[representative])
-            assert (reason.how is How.ITSELF) == (representative == key)
-            assert (reason.filter == candidate) == (reason.how is not How.COVERED)
+            assert (reason.how is Treatment.ITSELF) == (representative == key)
+            assert (reason.filter == candidate) == (reason.how is not Treatment.COVERED)
     for key in list(alive):
         replay(neighbor, link.remove(key), link)
     assert neighbor == {}
@@ -122,7 +122,7 @@ def test_flooding_tells_nothing() -> None:
     link = Flooding[Interest]()
     assert link.start([("a", WIDE)]) == link.add("b", WIDE) == link.remove("a") == Change()
     assert link.representative("b") is None
-    assert link.why("b") == (Reason(How.NOWHERE),)
+    assert link.why("b") == (Reason(Treatment.NOWHERE),)
     assert link.propagated == {}
     link.validate({"b": WIDE})
 

@@ -10,7 +10,7 @@ from sapwood.limits.arrays import RECORD_ROWS_MAX
 from sapwood.model.publication import ManyValued, Value
 from sapwood.session.durable import subscriptions as subscriptions_module
 from sapwood.session.durable.catching_up import Arrival
-from sapwood.session.durable.effects import Detach, Turn
+from sapwood.session.durable.effects import Detach, Refuse
 from sapwood.session.durable.last_values import LastValues, keys_of
 from sapwood.session.durable.subscriptions import DurableSubscriptions, Making
 from sapwood.wire.durable import DurableRequest
@@ -108,7 +108,7 @@ def test_too_many_keys_end_the_subscription(monkeypatch: pytest.MonkeyPatch) -> 
     found = [Arrival(n, 1, 0.0, (bytes([n]),)) for n in range(3)]
     effects = hub.looked("since c s", found, 3, 0.0)
     turned, detached = effects[0], effects[1]
-    assert isinstance(turned, Turn)
+    assert isinstance(turned, Refuse)
     assert "different x and y in the journal is more; the limit LAST_VALUES_MAX" in turned.reason
     assert isinstance(detached, Detach)
     assert hub.looks() is None

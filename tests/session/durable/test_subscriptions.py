@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sapwood.errors import FileFormatError, InputError
 from sapwood.limits.durable import DURABLE_HAND_MAX
 from sapwood.session.durable.catching_up import Arrival, CatchingUp
-from sapwood.session.durable.effects import Attach, Detach, Turn
+from sapwood.session.durable.effects import Attach, Detach, Refuse
 from sapwood.session.durable.restoring import restored
 from sapwood.session.durable.rows import Kind
 from sapwood.session.durable.subscriptions import OWNER, DurableSubscriptions, is_owner
@@ -263,7 +263,7 @@ def test_what_the_router_refuses_is_no_subscription() -> None:
     reader = world.open("alerts")
     assert isinstance(world.output[0], Attach)
     gone = world.hub.refused(OWNER + "alerts", "too many")
-    assert [type(effect) for effect in gone[:2]] == [Turn, Detach]
+    assert [type(effect) for effect in gone[:2]] == [Refuse, Detach]
     assert len(world.hub) == 0
     assert reader.name == "alerts"
 

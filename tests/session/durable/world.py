@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from sapwood.session.durable.catching_up import Arrival
 from sapwood.session.durable.effects import (
@@ -19,9 +19,10 @@ from sapwood.session.durable.effects import (
     Hand,
     Join,
     Leave,
-    Say,
-    Tell,
-    Turn,
+    LogEvent,
+    Refuse,
+    ReportDropped,
+    ToConsumer,
 )
 from sapwood.session.durable.mailbox import Consumer, Parcel
 from sapwood.session.durable.rows import Kind, Row
@@ -29,9 +30,6 @@ from sapwood.session.durable.subscriptions import DurableSubscriptions, Making
 from sapwood.wire.durable import AcknowledgeRequest, DurableRequest, Policy
 
 SIZE = 10
-
-ToConsumer: TypeAlias = Join | Turn | Tell | Hand | Acknowledged | Leave
-"""What leaves, once the turn that it is of is kept."""
 
 
 @dataclass
@@ -63,7 +61,7 @@ class World:
         self.under_way_kept: list[tuple[str, int]] = []
         self.readers: dict[Consumer, Reader] = {}
         self.output: list[ToConsumer] = []
-        self.said: list[Say] = []
+        self.said: list[LogEvent] = []
         self.now = self.time = 100.0
         self.lives = 1
         self.hub = DurableSubscriptions()
@@ -195,7 +193,7 @@ class World:
                     self.carry_out(self.hub.confirmed(owner))
                 case Detach(owner):
                     self.owners.pop(owner, None)
-                case Say():
+                case LogEvent():
                     self.said.append(effect)
                 case _:
                     self.output.append(effect)
@@ -207,9 +205,9 @@ class World:
         match effect:
             case Join():
                 reader.joined = True
-            case Turn(_, reason):
+            case Refuse(_, reason):
                 reader.turned = reason
-            case Tell(_, dropped, _):
+            case ReportDropped(_, dropped, _):
                 reader.told.append(dropped)
             case Hand(_, parcels):
                 for parcel in parcels:

@@ -113,10 +113,10 @@ def test_chances_of_all_steps_at_all_places(dtd: Any) -> None:
     some = [parse_xpath(text) for text in ("//d[c]/b", "/a//*[b]", "//First", "/*/*/@x")]
     table = Table(similarity, some)
     tile = table.tile(range(len(some)))
-    fill_chances(table.places.arrays, tile.steps, table.accepted, tile.asked.chances)
+    fill_chances(table.places.arrays, tile.steps, table.accepted, tile.searched.chances)
     for number, one in enumerate(some):
-        root = tile.asked.steps[tile.asked.step_starts[number + 1] - 1]
-        assert tile.asked.chances[root, 0] == pytest.approx(similarity.probability(one))
+        root = tile.searched.steps[tile.searched.step_starts[number + 1] - 1]
+        assert tile.searched.chances[root, 0] == pytest.approx(similarity.probability(one))
 
 
 @pytest.mark.parametrize("count", [examples(200)])

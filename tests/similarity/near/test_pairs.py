@@ -18,7 +18,7 @@ from sapwood.similarity import Constants, Knowledge, Similarity
 from sapwood.similarity.boxes import box_similarity
 from sapwood.similarity.kernels.choice import SIMILARITY
 from sapwood.similarity.near.bounds import least_similarity
-from sapwood.similarity.near.boxes import asked_labels, stored_labels
+from sapwood.similarity.near.boxes import search_labels, stored_labels
 from sapwood.similarity.near.pairs import near_pairs
 from sapwood.similarity.near.patterns import PatternBlock, growth, stored_label
 from sapwood.similarity.synopsis import synopsis_of
@@ -98,7 +98,7 @@ def test_similar_record_filters_meet_under_a_label(some: list[Filter], threshold
     least = least_similarity(threshold)
     labels = frozenset[str]().union(*map(stored_labels, some))
     for one in some:
-        asked = asked_labels(one, labels, least)
+        asked = search_labels(one, labels, least)
         for other in some:
             if box_similarity(one, other) >= least:
                 assert asked & stored_labels(other)

@@ -36,9 +36,11 @@ REPORT: dict[str, Any] = {
 def test_markdown_has_a_table_a_topic_and_dashes_with_the_reason() -> None:
     text = markdown(REPORT)
     assert text.count("### ") == len(TABLES)
-    assert "| eq | 10,000 | 10 | 1 | sapwood | 2 | 0.50 | 2 | 2.0 | 2.0 | 2.0 | exact |" in text
+    assert (
+        "| eq | 10,000 | 10 | 1 | sapwood | 2 | 0.50 | 2 | 2.0 | 2.0 | 2.0 | 2.0 | exact |" in text
+    )
     assert "| VOID: 3 lost |" in text
-    slow = "| artemis | - | - | - | - | - | - | 10,000 subscriptions were not in force"
+    slow = "| artemis | - | - | - | - | - | - | - | 10,000 subscriptions were not in force"
     assert text.count(slow) == 1
     assert text.count("| artemis |") == 1
     assert "| 1,500/1,500/1,500 |" in text

@@ -129,7 +129,7 @@ class Doorkeeper:
     async def why_unknown(
         self, credentials: Credentials | None, certificate: Certificate | None = None
     ) -> str | None:
-        """Why who shows this is no client here; `None` for one who is, and where all may come."""
+        """The reason why a caller with these credentials is refused; `None` if it is admitted."""
         authenticator, names = self._authenticator, _names(certificate)
         if not self._trusts(certificate):
             return _UNTRUSTED
@@ -172,23 +172,35 @@ class Doorkeeper:
         """
         if self._path is not None and identities is not None:
             self._path = identities
-        if self.context is not None and files.cert is not None:
+        has_ca = self._files.ca is not None
+        if self.context is not None and files.cert is not None and has_ca == (files.ca is not None):
             self._files = files
         self.reload(present)
 
     def reload(self, present: Iterable[TcpConnection]) -> None:
-        """Read the files again; end the connections that are no longer admitted."""
+        """Read the files again; end the connections that are no longer admitted.
+
+        An authority goes although the identities cannot be read, and conversely.
+        """
         self._seen = self._look()
-        try:
-            if self._path is not None and self._authenticator is not None:
-                self._authenticator.take(read_identities(self._path))
-            if self.context is not None:
-                self.context.renew(self._files)
-        except InputError as error:
-            self._log.error("access files not taken", reason=str(error))
-        else:
+        is_read = True
+        for read in (self._read_identities, self._read_certificates):
+            try:
+                read()
+            except InputError as error:
+                is_read = False
+                self._log.error("access files not taken", reason=str(error))
+        if is_read:
             self._log.info("access files read")
         self._review(present)
+
+    def _read_identities(self) -> None:
+        if self._path is not None and self._authenticator is not None:
+            self._authenticator.take(read_identities(self._path))
+
+    def _read_certificates(self) -> None:
+        if self.context is not None:
+            self.context.renew(self._files)
 
     async def _check(self, present: Callable[[], Iterable[TcpConnection]]) -> None:
         while True:
@@ -199,10 +211,10 @@ class Doorkeeper:
                 self._review(present())
 
     def _review(self, present: Iterable[TcpConnection]) -> None:
-        """End the connections of those who would not be let in as they were.
+        """End the connections that would not be admitted as they were.
 
-        They are no identity any more, or another one, or their token is over; or nobody trusts now
-        who has signed their certificate.
+        Their identity was removed or changed, their token has expired, or the authority that has
+        signed their certificate is not trusted any more.
         """
         authenticator, now = self._authenticator, time.time()
         for tcp in list(present):
@@ -220,7 +232,7 @@ class Doorkeeper:
             self._ends(tcp, GoodbyeCode.DENIED, reason)
 
     def _trusts(self, certificate: Certificate | None) -> bool:
-        """Whether a connection may go on with the certificate that it has shown, if any."""
+        """True if the authority of a certificate is trusted now, or no certificate was shown."""
         context = self.context
         return certificate is None or context is None or context.trusts(certificate)
 

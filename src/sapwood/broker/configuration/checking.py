@@ -126,7 +126,7 @@ def _store(settings: BrokerSettings, report: Report) -> None:
     try:
         chosen = settings.protocol
         chosen = protocol_named(chosen) if isinstance(chosen, str) else chosen
-        name = settings.name or str(state.told("broker"))
+        name = settings.name or str(state.meta("broker"))
         report.does["name"] = name
         check_owner(folder, state, name, chosen.name, persists=chosen.persists)
     finally:

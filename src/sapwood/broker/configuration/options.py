@@ -52,7 +52,7 @@ TOKEN_VARIABLE: Final = "SAPWOOD_TOKEN"  # noqa: S105 - the name of a variable
 
 
 class Changes(Enum):
-    """When a change of an option takes effect, on SIGHUP; the value is the text for people."""
+    """The moment at which a changed option takes effect, on SIGHUP; the value is its text."""
 
     NOW = "at once"
     NEW = "for new connections"

@@ -1,4 +1,4 @@
-"""Who comes to a broker by HTTP or MQTT: what it shows, and where it is."""
+"""Callers of a broker by HTTP or MQTT: their credentials, certificates and addresses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
 
 TRANSPORT: Final = "transport"
-"""Under what name the server notes the transport of a request."""
+"""The name under which the server notes the transport of a request."""
 
 Peer: TypeAlias = tuple[str, int]
 """A host, and a port."""
@@ -22,9 +22,10 @@ Peer: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody for whom the broker has a client within its process.
+    """A client of HTTP or MQTT, for whom the broker has a client within its process.
 
-    What it has `shown` says who it is; if nothing, the certificate of its connection by TLS does.
+    The credentials that it has `shown` identify it; without any, the certificate of its connection
+    by TLS does.
     """
 
     shown: Credentials | None
@@ -38,7 +39,7 @@ class Caller:
 
 
 def caller_of(request: HTTPConnection) -> Caller:
-    """Who has sent a request: `Authorization`, and what the server has noted of its connection."""
+    """The caller of a request: its `Authorization`, and what the server noted of the connection."""
     shown = credentials_in(request.headers.get("authorization", ""))
     peer = ("?", 0) if request.client is None else (request.client.host, request.client.port)
     noted = request.scope.get("state", {})

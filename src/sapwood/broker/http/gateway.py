@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from sapwood.broker.beside import beside
 from sapwood.broker.counters import Counters
@@ -51,7 +52,7 @@ class Gateway:
     def __init__(self, broker: Visited) -> None:
         self.broker = broker
         self.room = room_for_bodies()
-        self.unread = Unread(self._dropped)
+        self.unread = Unread(broker.counters)
         self._lane = Lane()
         self._publishers = Publishers(self.begin)
         self._visits: set[Visit] = set()
@@ -84,8 +85,21 @@ class Gateway:
         finally:
             self._count -= 1
 
-    def _dropped(self) -> None:
-        self.broker.counters.slow_consumers += 1
+    async def flushed(self, transport: asyncio.Transport | None) -> None:
+        """Return when a stream's client has read most of its socket's buffer, and there is room.
+
+        A stream awaits this after it has written, and before it takes and renders anything else.
+        Without a transport, return at once.
+        """
+        if transport is None:
+            return
+        await self.unread.flushed(transport, partial(_writable, transport))
+        await self.unread.room()
+
+    def left(self, transport: asyncio.Transport | None) -> None:
+        """Remove the socket of a stream that has ended."""
+        if transport is not None:
+            self.unread.left(transport)
 
     async def beside(self, work: Callable[[], T]) -> T:
         """The result of long work, done beside the loop; raises its `SapwoodError`."""
@@ -96,3 +110,13 @@ class Gateway:
         await self._publishers.stop()
         for visit in list(self._visits):
             visit.close("the broker is shutting down")
+
+
+async def _writable(transport: asyncio.Transport) -> None:
+    """Return when the buffer of a connection of uvicorn is below its low-water mark.
+
+    uvicorn has no common name for this: protocols of HTTP have `flow`, of WebSockets `writable`.
+    """
+    protocol: Any = transport.get_protocol()
+    flow = getattr(protocol, "flow", None)
+    await (protocol.writable.wait() if flow is None else flow.drain())

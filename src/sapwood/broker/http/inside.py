@@ -74,7 +74,7 @@ class InnerTransport(asyncio.Transport):
             await self._waiter
 
     def some(self, size: int) -> bytes:
-        """What the broker has written, at most so much; empty where there is nothing."""
+        """The next bytes that the broker has written, `size` at most; empty if there are none."""
         if not self._written:
             return b""
         piece = self._written.popleft()

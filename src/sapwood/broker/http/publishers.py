@@ -29,7 +29,7 @@ Begin: TypeAlias = Callable[[Caller], Awaitable[Visit]]
 """Makes a visit of somebody; raises `NotAdmittedError`."""
 
 _Key: TypeAlias = tuple[Credentials | None, Certificate | None, str]
-"""What is shown, and the machine that it comes from."""
+"""The credentials and the certificate of a caller, and its machine."""
 
 
 @dataclass(slots=True)

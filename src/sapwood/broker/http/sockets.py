@@ -39,7 +39,6 @@ from sapwood.broker.http.gateway import Gateway
 from sapwood.broker.http.inside import NotAdmittedError, Visit
 from sapwood.broker.http.refusals import STATUS_OF, Declined, Refusal
 from sapwood.broker.http.wishes import Wish, ask, filter_text, mark_of, wish_of
-from sapwood.broker.unread import drained
 from sapwood.errors import InputError
 from sapwood.limits import BODY_BYTES_AT_ONCE
 from sapwood.session.client_entries import EntryConfirmed, EntryRefused, EntryWithdrawn
@@ -87,7 +86,7 @@ async def serve(gateway: Gateway, websocket: WebSocket) -> None:
 
 
 async def _greeting(websocket: WebSocket) -> Caller:
-    """Who it is by the first message, or else by the head. Raises `InputError`."""
+    """The caller by the first message, or else by the request's head. Raises `InputError`."""
     command = command_in(await _message(websocket))
     if not isinstance(command, Connect):
         raise InputError('the first message is {"type": "connect"}')
@@ -140,8 +139,7 @@ class _Socket:
             for task in (reading, writing):
                 task.cancel()
             await asyncio.gather(reading, writing, return_exceptions=True)
-            if self._transport is not None:
-                self._gateway.unread.left(self._transport)
+            self._gateway.left(self._transport)
         if not reading.cancelled():
             reading.result()
         if not writing.cancelled():
@@ -229,19 +227,15 @@ class _Socket:
     # From the broker ---------------------------------------------------------------------------
 
     async def _write(self) -> None:
-        unread = self._gateway.unread
         while self._visit.ending is None:
             events = await self._visit.events()
-            await unread.room()
+            await self._gateway.unread.room()
             for event in events:
                 for message in self._messages(event):
                     await self._say(message)
             self._visit.done_with(events)
             events = []
-            if self._transport is not None:
-                await drained(self._transport)  # nothing is taken and rendered before
-                unread.took(self._transport)
-                await unread.room()
+            await self._gateway.flushed(self._transport)
 
     async def _say(self, message: dict[str, Any]) -> None:
         await self._websocket.send_text(_text(message))

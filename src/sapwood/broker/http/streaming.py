@@ -29,7 +29,6 @@ from sapwood.broker.http.wishes import (
     mark_of,
     wish_of,
 )
-from sapwood.broker.unread import drained
 from sapwood.errors import InputError
 from sapwood.limits.gateway import GATEWAY_HEARTBEAT_S
 from sapwood.session.client_session import ClientEvent, SupplyEvent
@@ -128,8 +127,7 @@ class EventStream(Response):
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-                if caller.transport is not None:
-                    self._gateway.unread.left(caller.transport)
+                self._gateway.left(caller.transport)
             if tasks[0].done() and not tasks[0].cancelled():
                 tasks[0].result()
 
@@ -142,23 +140,18 @@ class EventStream(Response):
         transport: asyncio.Transport | None,
     ) -> None:
         """Send events as they come; acknowledge those of a journal once they are sent."""
-        unread = self._gateway.unread
         begin = [b": subscribed\n\n"]
         if answer.never is not None:
             begin.append(_named("never", {"reason": answer.never}))
         await send(_part(b"".join(begin)))
         while True:
-            await unread.room()
+            await self._gateway.unread.room()
             body = b"".join(part for event in events for part in self._parts(event))
             if body:
                 await send(_part(body))
                 visit.done_with(events)
                 body, events = b"", []
-                if transport is not None:
-                    unread.wrote(transport)
-                    await drained(transport)  # nothing is taken and rendered before
-                    unread.took(transport)
-                    await unread.room()
+                await self._gateway.flushed(transport)
             if visit.ending is not None:
                 end = _named("end", {"reason": visit.ending.reason})
                 await send({"type": "http.response.body", "body": end, "more_body": False})

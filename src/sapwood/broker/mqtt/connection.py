@@ -80,8 +80,7 @@ class MqttConnection:
     """Serves one client.
 
     #: _sent has, in order, the client's publications without an answer; the number of those at QoS
-    #: 1
-    #: that were received and are not answered is _owed
+    #: 1 that were received and are not answered is _owed
     """
 
     def __init__(
@@ -311,7 +310,7 @@ class MqttConnection:
                 return
             await self._carry_out(packet)
             hold(self._packets.held_bytes)
-            await self._drained()
+            await self._flushed()
 
     def _part(self, packet: Disconnect) -> None:
         """Handle the client's DISCONNECT."""
@@ -391,7 +390,7 @@ class MqttConnection:
             for event in events:
                 self._heard(event)
             events = []
-            await self._drained()
+            await self._flushed()
             await self._lobby.unread.room()
         raise MqttError(goodbye_of(visit.ending), visit.ending.reason)
 
@@ -460,18 +459,19 @@ class MqttConnection:
         for packet in packets:
             self._send(packet)
 
-    async def _drained(self) -> None:
-        """Wait until the client has taken enough. Raises `OSError`."""
-        transport, unread = self._writer.transport, self._lobby.unread
-        unread.wrote(transport)
-        if transport.get_write_buffer_size() >= READ_BYTES:
-            try:
-                async with asyncio.timeout(MQTT_UNREAD_S):
-                    await self._writer.drain()
-            except TimeoutError:
-                transport.abort()
-                raise ConnectionAbortedError("the client takes nothing") from None
-        unread.took(transport)
+    async def _flushed(self) -> None:
+        """Return when the client has read most of what was sent to it. Raises `OSError`."""
+        await self._lobby.unread.flushed(self._writer.transport, self._drain)
+
+    async def _drain(self) -> None:
+        if self._writer.transport.get_write_buffer_size() < READ_BYTES:
+            return
+        try:
+            async with asyncio.timeout(MQTT_UNREAD_S):
+                await self._writer.drain()
+        except TimeoutError:
+            self._writer.transport.abort()
+            raise ConnectionAbortedError("the client takes nothing") from None
 
     async def _begin(self) -> Visit:
         """A session with the broker. Raises `NotAdmittedError`."""

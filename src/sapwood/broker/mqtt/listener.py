@@ -37,7 +37,7 @@ class MqttListener:
         self._tasks: dict[asyncio.Task[None], MqttConnection] = {}
         self.connects = Room(MQTT_CONNECTS_BYTES_MAX, partial(_full, "MQTT_CONNECTS_BYTES_MAX"))
         self.packets = Room(MQTT_UNFINISHED_BYTES_MAX, partial(_full, "MQTT_UNFINISHED_BYTES_MAX"))
-        self.unread = Unread(self._dropped)
+        self.unread = Unread(broker.counters)
 
     async def start(self, context: ssl.SSLContext | None) -> list[str]:
         """Serve, by TLS with a context; returns a line for programs, with the URL.
@@ -85,9 +85,6 @@ class MqttListener:
         """Remove a connection that has ended."""
         if self._present.get(who) is connection:
             del self._present[who]
-
-    def _dropped(self) -> None:
-        self._broker.counters.slow_consumers += 1
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._tasks) >= self._broker.settings.mqtt_connections_max:

@@ -88,8 +88,7 @@ class Subscriptions:
     """The subscriptions of one client.
 
     #: the newest subscription with each topic filter is in _by_filter; all that were not withdrawn
-    #: in
-    #: _by_id, of which _pending are not in force
+    #: in _by_id, of which _pending are not in force
     """
 
     def __init__(self, session: ClientSession) -> None:

@@ -82,7 +82,7 @@ def access(
     return Way(name, by_cell), _stored_blocks(name, span, grid, by_cell=by_cell)
 
 
-def asked_blocks(box: Box, grid: Grid, ways: Container[Way] | None = None) -> tuple[int, ...]:
+def queried_blocks(box: Box, grid: Grid, ways: Container[Way] | None = None) -> tuple[int, ...]:
     """The blocks in which all possible covers of the filter are, but for the general ones.
 
     `ways` are those in which any cover is stored; without it, all possible ones.

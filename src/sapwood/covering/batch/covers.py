@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from sapwood.covering.batch.blocking import Grid, Way, access, asked_blocks
+from sapwood.covering.batch.blocking import Grid, Way, access, queried_blocks
 from sapwood.covering.batch.boxes import Box, Boxes, boxes_of
 from sapwood.covering.batch.buckets import NOBODY, buckets
-from sapwood.covering.batch.groups import ASKS, COVERS, Member, asking_in, last_covers
+from sapwood.covering.batch.groups import COVERS, QUERIES, Member, last_covers, with_queries
 from sapwood.covering.batch.kernels import plain
 from sapwood.language.forms import decode_form
 from sapwood.limits import CANDIDATES_HELD_MAX
@@ -31,12 +31,12 @@ def place(key: str, box: Box, grid: Grid, slots: int, ways: Container[Way]) -> d
     """The groups, out of `slots`, that a filter belongs to, and its role in each."""
     found = access(box, grid, ways)
     # General covers are in all groups, so a filter without blocks must query one.
-    asked = asked_blocks(box, grid, ways) or (int(key[:8], 16),)
+    queried = queried_blocks(box, grid, ways) or (int(key[:8], 16),)
     if found is None:
         roles = dict.fromkeys(range(slots), COVERS)
     else:
         roles = {block % slots: COVERS for block in found[1]}
-    return asking_in(roles, {block % slots for block in asked})
+    return with_queries(roles, {block % slots for block in queried})
 
 
 def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
@@ -49,14 +49,14 @@ def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
     group = _Group(members, boxes_of([member.form for member in members]))
     kernels = _kernels(len(members))
     roles = np.array([member.role for member in members], np.int64)
-    asks, stores = (roles & ASKS) > 0, (roles & COVERS) > 0
+    queries, stores = (roles & QUERIES) > 0, (roles & COVERS) > 0
     sides, convex = group.boxes.sides, group.boxes.convex
     # Between boxes, holding is covering.
     holder = kernels.sweep(
         sides,
         group.boxes.order,
         stores & convex,
-        asks,
+        queries,
         *buckets(group.boxes, stores & convex),
     )
     found = (holder != NOBODY).nonzero()[0].tolist()
@@ -64,7 +64,7 @@ def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
         number: int(holder[number]) for number in found if group.goes_before(holder[number], number)
     }
     # For other filters the boxes only rule out some that cannot cover.
-    is_open = asks.copy()
+    is_open = queries.copy()
     is_open[list(cover)] = False
     questions, others = is_open.nonzero()[0], buckets(group.boxes, stores & ~convex)
     while len(questions) and len(others.boxes):

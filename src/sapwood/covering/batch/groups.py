@@ -8,28 +8,28 @@ from typing import Final, NamedTuple
 COVERS: Final = 1
 """Role of a filter in a group: it may cover others."""
 
-ASKS: Final = 2
+QUERIES: Final = 2
 """Role of a filter in a group: others may cover it."""
 
 ALONE: Final = 4
-"""Beside `ASKS`: it queries no other group, so its covers are found here or nowhere."""
+"""Beside `QUERIES`: it queries no other group, so its covers are found here or nowhere."""
 
-EVERYTHING: Final = COVERS | ASKS | ALONE
+EVERYTHING: Final = COVERS | QUERIES | ALONE
 """The role where there is one group only."""
 
 
 class Member(NamedTuple):
-    """One filter of a group; `role` is the sum of `COVERS`, `ASKS` and `ALONE`."""
+    """One filter of a group; `role` is the sum of `COVERS`, `QUERIES` and `ALONE`."""
 
     key: str
     role: int
     form: bytes
 
 
-def asking_in(roles: dict[int, int], asked: set[int]) -> dict[int, int]:
-    """The roles by group, with the role `ASKS` in the groups of `asked`."""
-    role = ASKS | (ALONE if len(asked) == 1 else 0)
-    return {slot: roles.get(slot, 0) | (role * (slot in asked)) for slot in {*roles, *asked}}
+def with_queries(roles: dict[int, int], queried: set[int]) -> dict[int, int]:
+    """The roles by group, with the role `QUERIES` in the groups of `queried`."""
+    role = QUERIES | (ALONE if len(queried) == 1 else 0)
+    return {slot: roles.get(slot, 0) | (role * (slot in queried)) for slot in {*roles, *queried}}
 
 
 def last_covers(cover: dict[int, int], keys: Sequence[str]) -> Iterator[tuple[int, int]]:

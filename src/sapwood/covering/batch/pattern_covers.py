@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from zlib import crc32
 
-from sapwood.covering.batch.groups import ASKS, COVERS, Member, asking_in, last_covers
+from sapwood.covering.batch.groups import COVERS, QUERIES, Member, last_covers, with_queries
 from sapwood.covering.xsearch import XSearchIndex
 from sapwood.language.forms import decode_pattern
 from sapwood.model.patterns.pattern import TreePattern
@@ -44,13 +44,13 @@ def place_pattern(
         return {}
     names = required_names(pattern)
     # General covers are in all groups, so a pattern without names must query one.
-    asking = {_slot(name, slots) for name in names} or {int(key[:8], 16) % slots}
+    queried = {_slot(name, slots) for name in names} or {int(key[:8], 16) % slots}
     if names:
         rarest = min(names, key=lambda name: (frequencies.get(name, 0), name))
         roles = {_slot(rarest, slots): COVERS}
     else:
         roles = dict.fromkeys(range(slots), COVERS)
-    return asking_in(roles, asking)
+    return with_queries(roles, queried)
 
 
 def covered_patterns(members: Sequence[Member]) -> list[tuple[str, str]]:
@@ -62,7 +62,7 @@ def covered_patterns(members: Sequence[Member]) -> list[tuple[str, str]]:
             index.add(number, patterns[number])
     cover: dict[int, int] = {}
     for number, member in enumerate(members):
-        if not member.role & ASKS:
+        if not member.role & QUERIES:
             continue
         for other in sorted(index.covering(patterns[number]) - {number}):
             # Of two patterns that cover each other the one with the smaller key is kept.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sapwood.matching.automaton.access import PathStep, access
-from sapwood.matching.lookups import Lookup, Way
+from sapwood.matching.lookups import Lookup, LookupKind
 from sapwood.model.patterns.conditions import NameTest, Text
 from sapwood.model.patterns.pattern import TreePattern
 
@@ -23,7 +23,7 @@ def lookup(pattern: TreePattern) -> Lookup:
         path = f"{path}[{named}={equality.literal!r}]"
     is_left = found.at_document or bool(getattr(found.rest, "operands", True))
     left = (str(pattern),) if is_left else ()
-    way = Way.PATH if equality is None else Way.HASH
+    way = LookupKind.PATH if equality is None else LookupKind.HASH
     return Lookup(str(pattern), way, (path,), left, (), None)
 
 

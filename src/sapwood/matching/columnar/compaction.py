@@ -23,7 +23,7 @@ FROZEN: Final = -4
 
 @dataclass(frozen=True, slots=True)
 class CompactionPolicy:
-    """When the memtable becomes a segment, and when segments are joined.
+    """The sizes at which the memtable becomes a segment, and segments are joined.
 
     Costs are in units of trying one filter of the memtable, about a microsecond.
     """
@@ -38,20 +38,22 @@ class CompactionPolicy:
     tried_at_once: int = 50
     #: the cost for a batch of a kernel that tries filters, whatever their number
     trial_cost: int = 2
-    #: filters that become rows at once if they are added together; making a segment of them takes
-    #: about as long as matches that try as many one by one
-    bulk_min: int = 256
+    #: filters that become rows at once if they are added together: `SUBSCRIPTIONS_AT_ONCE_MAX`, of
+    #: which half may be there already. Making a segment of them takes about as long as adding them
+    #: to the memtable one by one, some 20 us each
+    bulk_min: int = 128
     #: conjunctions of rows that become a segment even if no match comes
     frozen_max: int = 32_768
     #: conjunctions of a segment that a match, an addition or a removal makes: a quarter of a second
     #: to two thirds, depending on their constraints. Larger ones are made by `fold` alone
     joined_max: int = 65_536
     #: the same where a worker joins segments beside the caller. The caller waits 6 to 10 ms for
-    #: this many, 3 to 5 us each; of 1024 it would be 5 to 8 us each, and as `alike_max` of these
-    #: make no segment of the next larger kind, everything would be joined once more
+    #: this many, 3 to 5 us each; of 1024 it would be 5 to 8 us each
     poured_max: int = 2048
-    #: segments of about the same size that a worker joins, even if no match comes
-    alike_max: int = 16
+    #: segments of about the same size that a worker joins, even if no match comes. With 16, each of
+    #: a million filters that came together is joined half a time more, and those that come 256 at a
+    #: time, between matches, three times more
+    alike_max: int = 64
     #: records that were matched since a segment was last made, after which additions are taken to
     #: have ended for now, as they are when no segment was made for a moment: a worker then joins
     #: all segments. It does not where there is next to nothing beside the largest one (one

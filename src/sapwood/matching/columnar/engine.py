@@ -128,12 +128,19 @@ class ColumnarEngine(MergeTree):
             self._published = None
             self._taken += len(filters)
             self._freeze_many(filters, slots)
-            self._compact_if_many()
+            is_matched, self._matched_before = self._matched > self._matched_before, self._matched
+            self._compact_if_many(is_matched=is_matched)
 
-    def _compact_if_many(self) -> None:
-        """Make a segment of the frozen rows if there are many; otherwise a match does that."""
+    def _compact_if_many(self, *, is_matched: bool = False) -> None:
+        """Make a segment of the frozen rows if there are many; otherwise a match does that.
+
+        Beside a worker also where matches come in between (`is_matched`): the next one would do it,
+        and a publisher would wait for what a subscriber has brought.
+        """
         policy = self._policy
         most = policy.frozen_max if worker() is None else policy.poured_max
+        if is_matched and worker() is not None:
+            most = 1
         if len(self._state.frozen_rows) >= most:
             self._compact_newest()
 
@@ -142,23 +149,51 @@ class ColumnarEngine(MergeTree):
         with self._lock:
             if self._state.slot_locations[slot] == FROZEN:
                 self._compact_newest()
-            memtable, slot_locations = self._state.memtable, self._state.slot_locations
+            slot_locations = self._state.slot_locations
             location = int(slot_locations[slot])
             assert location != FREE, f"slot {slot} is free"
             slot_locations[slot] = FREE
             self._taken -= 1
             if location == IN_MEMTABLE:
-                self._published = None
-                del memtable[slot]
-                if self._odd.pop(slot, None) is None:
-                    self._triable.remove(slot)
-            elif location != NOWHERE:  # matches look at the marks of segments themselves
-                entry = self._entry_at(location)
-                entry.segment.remove(slot, self._kernels.loaded)
-                if entry in self._compacting:
-                    self._removed.append(slot)
-                elif entry.segment.dead > entry.segment.live:
-                    self._rebuild_sparse(entry)
+                self._forget_added(slot)
+            elif location != NOWHERE:
+                self._remove_from(location, (slot,))
+
+    def remove_many(self, slots: Sequence[int]) -> None:
+        """Free slots, all different, as `remove` does."""
+        with self._lock:
+            held = np.array(slots, np.int64)
+            locations = self._state.slot_locations[held]
+            if np.any(locations == FROZEN):
+                self._compact_newest()
+                locations = self._state.slot_locations[held]
+            assert not np.any(locations == FREE), "slots are free"
+            self._state.slot_locations[held] = FREE
+            self._taken -= len(held)
+            for slot in held[locations == IN_MEMTABLE].tolist():
+                self._forget_added(slot)
+            aliases = self._aliases
+            serials = {one: aliases.get(one, one) for one in np.unique(locations).tolist()}
+            for serial in dict.fromkeys(serials[one] for one in serials if one >= 0):
+                former = [one for one in serials if serials[one] == serial]
+                self._remove_from(serial, held[np.isin(locations, former)].tolist())
+
+    def _forget_added(self, slot: int) -> None:
+        """Remove a filter from the memtable; the lock is held."""
+        self._published = None
+        del self._state.memtable[slot]
+        if self._odd.pop(slot, None) is None:
+            self._triable.remove(slot)
+
+    def _remove_from(self, location: int, slots: Sequence[int]) -> None:
+        """Remove slots from the segment that they are located in; the lock is held."""
+        entry, kernels = self._entry_at(location), self._kernels.loaded
+        for slot in slots:  # matches look at the marks of segments themselves
+            entry.segment.remove(slot, kernels)
+        if entry in self._compacting:
+            self._removed.extend(slots)
+        elif entry.segment.dead > entry.segment.live:
+            self._rebuild_sparse(entry)
 
     def filter(self, slot: int) -> Filter:
         """The filter in a slot, equal to the one that was added, but without its source.

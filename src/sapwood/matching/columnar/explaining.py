@@ -24,7 +24,7 @@ from sapwood.matching.columnar.literals import (
 )
 from sapwood.matching.columnar.ranking import rank
 from sapwood.matching.columnar.rows import RowWriter
-from sapwood.matching.lookups import Lookup, Way
+from sapwood.matching.lookups import Lookup, LookupKind
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.printing import print_constraint
@@ -82,7 +82,7 @@ def _by_literal(
     patterns = _patterns(conjunction, texts, predicate if is_whole else None)
     is_all = is_whole and conjunction.constraint(name).strings == Strings(_ALL, (test,))
     compared = tuple(text for one, text in texts.items() if one != name or not is_all)
-    return Lookup(str(conjunction), Way.LITERAL, (texts[name],), compared, patterns, chance)
+    return Lookup(str(conjunction), LookupKind.LITERAL, (texts[name],), compared, patterns, chance)
 
 
 def _patterns(
@@ -108,25 +108,25 @@ def _lookup(
     used = [names[int(shapes.attribute[c])] for c in chosen]
     by = [one.attribute if isinstance(one, Derived) else one for one in used]
     way = _way(Kind(int(choice.kind[at])), chosen, shapes)
-    if way is Way.INTERVAL and isinstance(used[0], Derived):
-        way = Way.SUFFIX if used[0].function is Function.REVERSED else way
+    if way is LookupKind.INTERVAL and isinstance(used[0], Derived):
+        way = LookupKind.SUFFIX if used[0].function is Function.REVERSED else way
     # An exact lookup implies its constraint, which need not be compared again.
     implied = by if choice.is_exact[at] else []
     texts = {name: print_constraint(name, one) for name, one in conjunction.constraints}
     patterns = _patterns(conjunction, texts)
     compared = tuple(texts[name] for name in texts if name not in implied)
     share = float(np.prod([shapes.chance[c] for c in chosen])) if chosen else 1.0
-    looked_up = tuple(n if way is Way.PRESENCE else texts[n] for n in by)
+    looked_up = tuple(n if way is LookupKind.PRESENCE else texts[n] for n in by)
     return Lookup(str(conjunction), way, looked_up, compared, patterns, share)
 
 
-def _way(kind: Kind, chosen: list[int], shapes: Shape) -> Way:
+def _way(kind: Kind, chosen: list[int], shapes: Shape) -> LookupKind:
     if kind is Kind.SCAN:
-        return Way.SCAN
+        return LookupKind.SCAN
     if kind is Kind.GRID:
-        return Way.PAIR
+        return LookupKind.PAIR
     if kind is Kind.POINTS:
-        return Way.HASH
+        return LookupKind.HASH
     (at,) = chosen
     is_any = shapes.low[at] <= shapes.zone_low[at] and shapes.high[at] >= shapes.zone_high[at]
-    return Way.PRESENCE if is_any and shapes.ranges[at] == 1 else Way.INTERVAL
+    return LookupKind.PRESENCE if is_any and shapes.ranges[at] == 1 else LookupKind.INTERVAL

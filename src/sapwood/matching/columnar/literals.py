@@ -168,7 +168,7 @@ def guessed_chance(literal: Literal) -> float:
 
 
 def gain_of(literal: Literal) -> float:
-    """How many times as many candidates it may have as what is found in another way."""
+    """The factor by which its candidates may outnumber those of another access predicate."""
     return _WHOLE_GAIN if literal.is_whole else 1.0
 
 

@@ -82,7 +82,9 @@ class MergeTree:
         self._searcher = Searcher(self._attributes, self._kernels)
         self._state = State((), self._writer(), {}, np.full(64, FREE, np.int16))
         #: the filters of the memtable that a kernel tries, once there are segments
-        self._triable = TriedFilters(self._attributes, self._predicates, self._kernels)
+        self._triable = TriedFilters(
+            self._attributes, self._predicates, lambda: self._kernels.loaded.read_forms
+        )
         #: the rest of the memtable
         self._odd: dict[int, Trial] = {}
         #: all that a match reads; `None` if filters were added or removed since the last match
@@ -95,6 +97,8 @@ class MergeTree:
         self._settled = 0
         #: records in matches so far, which several threads may miscount
         self._matched = 0
+        #: `_matched` when many filters were last added together
+        self._matched_before = 0
         #: `_matched` when a segment was last made of added filters, or less by `quiet_after` once
         #: additions have ended for now
         self._poured_at = 0

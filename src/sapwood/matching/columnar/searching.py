@@ -241,7 +241,7 @@ class Searcher:
     def search_several(
         self, segment: Segment, values: Sequence[Record], batch: bytes, limit: int = ALL
     ) -> I32:
-        """What the kernel tells of one record with these `values`, of which `batch` was made.
+        """The kernel's result for one record with these `values`, of which `batch` was made.
 
         `limit` sure matches are enough. Raises `InvalidValueError` for what no record may hold.
         """

@@ -1,7 +1,8 @@
-"""Records whose attributes have several values, beside kernels: what Python compares them with.
+"""Comparisons of records whose attributes have several values that are made in Python.
 
-That is filters of the memtable, and pattern checks of conjunctions whose ranks a kernel has looked
-at (`kernels.several`). Both ask whether one value of an attribute satisfies all that is said of it.
+The filters are those of the memtable, and conjunctions with pattern checks whose ranks a kernel has
+compared (`kernels.several`). Either way one value of an attribute has to satisfy all constraints on
+it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class SortedValues:
         self.numbers, self.texts = sorted(numbers), sorted(texts)
 
     def meet(self, constraint: packing.PackedConstraint) -> bool:
-        """Whether one of the values satisfies a packed constraint."""
+        """True if one of the values satisfies a packed constraint."""
         _, flags, intervals, ranges = constraint
         if flags & self.flags:
             return True
@@ -58,14 +59,14 @@ class SortedValues:
 
 
 class SortedRecord:
-    """A record, and the values of its attributes sorted, as far as somebody looks for them."""
+    """A record, and the sorted values of those of its attributes that were compared before."""
 
     def __init__(self, record: ManyValued) -> None:
         self.record = record
         self._sorted: dict[str, SortedValues] = {}
 
     def meets(self, constraint: packing.PackedConstraint) -> bool:
-        """Whether one value of the attribute, or its absence, satisfies a packed constraint."""
+        """True if one value of the attribute, or its absence, satisfies a packed constraint."""
         name = constraint[0]
         values = self._sorted.get(name)
         if values is None:
@@ -84,11 +85,11 @@ def verify_several(
     predicates: Sequence[LikePredicate],
     record: ManyValued,
 ) -> Flags:
-    """Which of some conjunctions whose ranks hold are matches after all.
+    """For each conjunction whose ranks hold, true if the record satisfies its pattern checks too.
 
     `names` are those of the attributes by number. Checks are tried first, each predicate once on
     each value. Where one value passes those of each attribute, the conjunction is made again from
-    its ranks, and asked: the value has to lie within these, too.
+    its ranks, and compared with the record: the same value has to lie within the ranks.
     """
     annex = segment.annex
     first = np.searchsorted(annex.check_owner, conjunctions).tolist()
@@ -115,7 +116,7 @@ class _Tried:
         self._passing: dict[int, frozenset[int]] = {}
 
     def may_pass(self, checks: Iterable[tuple[int, int]]) -> bool:
-        """Whether one value of each attribute passes all checks of it, with their flags."""
+        """True if one value of each attribute passes all checks of it, with their flags."""
         left: dict[str, frozenset[int]] = {}
         for number, flags in checks:
             if flags & DECIDED:

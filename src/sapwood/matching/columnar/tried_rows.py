@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from operator import add, gt
 from struct import Struct
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +82,7 @@ _ROOM: Final = 64
 """Elements that there is room for at first, in each column."""
 
 _WORD: Final = (1 << 64) - 1
-_BITS: Final = Struct("<Q")
-_FLOAT: Final = Struct("<d")
+_FLOAT: Final = Struct(">d")
 
 
 def access_hash(attribute: int, constant: float | bytes) -> int:
@@ -93,20 +92,16 @@ def access_hash(attribute: int, constant: float | bytes) -> int:
     and its first, middle and last eight bytes, or all of a shorter one; what kernels hash is the
     same (`kernels.trying`).
     """
+    word = (attribute + 1) * SPREAD
     if isinstance(constant, bytes):
         size = len(constant)
-        word = ((attribute + 1) * SPREAD + size) & _WORD
-        if size < WORD_BYTES:
-            parts = [constant]
-        else:
-            starts = (0, (size - WORD_BYTES) // 2, size - WORD_BYTES)
-            parts = [constant[start : start + WORD_BYTES] for start in starts]
-        for part in parts:
-            word = ((word ^ int.from_bytes(part, "big")) * MIX) & _WORD
-            word ^= word >> 32
+        word += size
+        starts = (0, (size - WORD_BYTES) // 2, size - WORD_BYTES) if size >= WORD_BYTES else (0,)
+        parts = [constant[start : start + WORD_BYTES] for start in starts]
     else:
-        (bits,) = _BITS.unpack(_FLOAT.pack(constant + 0.0))
-        word = ((bits ^ ((attribute + 1) * SPREAD)) * MIX) & _WORD
+        parts = [_FLOAT.pack(constant + 0.0)]
+    for part in parts:
+        word = ((word & _WORD) ^ int.from_bytes(part, "big")) * MIX & _WORD
         word ^= word >> 32
     return ((word * MIX) & _WORD) >> HASH_SHIFT
 
@@ -126,28 +121,12 @@ class TriedRows(NamedTuple):
     #: a filter may have several rows
     repeats: bool
 
-    def matches(self, told: I32) -> tuple[npt.NDArray[np.int64], I32]:
+    def matches(self, result: I32) -> tuple[npt.NDArray[np.int64], I32]:
         """Pairs of record and slot, from the pairs of record and row of the kernel."""
-        pairs = told[PAIRS:].reshape(-1, 2)
+        pairs = result[PAIRS:].reshape(-1, 2)
         slots = self.slots[pairs[:, 1]]
         is_there = slots != _GONE
         return pairs[:, 0][is_there].astype(np.int64), slots[is_there]
-
-
-class Forms(Protocol):
-    """Kernels that read filters' bytes."""
-
-    @property
-    def read_forms(self) -> Kernel:
-        """The kernel; the contract is `packed_forms.Kernel`."""
-
-
-class LazyForms(Protocol):
-    """The same, loaded when they are first needed."""
-
-    @property
-    def loaded(self) -> Forms:
-        """The kernels."""
 
 
 class TriedFilters:
@@ -161,6 +140,8 @@ class TriedFilters:
     the first row is in the bucket of `a = 1`, and so is the second, which has no other equality;
     `a = 1 and b = 3`, coming third, is in the bucket of `b = 3`.
 
+    `read_forms` gives the kernel that reads filters' bytes; it is called when many are rewritten.
+
     #: rows of filters that are there and of those that were removed are as many as the writer's
     #: len(_hashes) == len(_writer); _sharing counts the hashes of filters that are there
     """
@@ -169,9 +150,10 @@ class TriedFilters:
         self,
         attributes: dict[Attribute, int],
         predicates: PredicateNumbers,
-        kernels: LazyForms,
+        read_forms: Callable[[], Kernel],
     ) -> None:
-        self._attributes, self._predicates, self._kernels = attributes, predicates, kernels
+        self._attributes, self._predicates = attributes, predicates
+        self._read_forms = read_forms
         #: slot -> its filter, and its first row and the one behind the last
         self._filters: dict[int, tuple[Filter, int, int]] = {}
         self._begin()
@@ -187,7 +169,8 @@ class TriedFilters:
         self._sharing: Counter[int] = Counter()
         #: the attributes of access predicates
         self._accessed: set[int] = set()
-        self._buffer = _Buffer(self._writer, (), ())
+        #: `None` until a match needs it, and where the newest rows do not fit
+        self._buffer: _Buffer | None = None
         self._made: TriedRows | None = None
 
     def __len__(self) -> int:
@@ -209,7 +192,8 @@ class TriedFilters:
         """Remove the filter of a slot that is among them."""
         _, first, last = self._filters.pop(slot)
         self._writer.free(first, last)
-        self._buffer.slots[first:last] = _GONE
+        if self._buffer is not None:
+            self._buffer.slots[first:last] = _GONE
         self._sharing.subtract(self._hashes[first:last])
         self._left -= last - first
         self._made = None
@@ -224,8 +208,10 @@ class TriedFilters:
     def rows(self) -> TriedRows:
         """The rows as they are now, for a match."""
         if self._made is None:
-            buffer, is_repeating = self._buffer, self._left > len(self._filters)
+            buffer = self._buffer or _Buffer(self._writer, self._hashes, self._accessed)
             heads, unplaced = frozen(buffer.heads.copy()), self._sharing[NO_HASH]
+            is_repeating = self._left > len(self._filters)
+            self._buffer = buffer
             self._made = TriedRows(buffer.read, heads, buffer.slots, unplaced, is_repeating)
         return self._made
 
@@ -234,26 +220,26 @@ class TriedFilters:
         writer.add_form(slot, form)
         for row in range(first, len(writer)):
             self._place(row)
-        if not self._buffer.extend(writer, self._hashes, self._accessed):
-            self._buffer = _Buffer(writer, self._hashes, self._accessed)
+        buffer = self._buffer
+        if buffer is not None and not buffer.extend(writer, self._hashes, self._accessed):
+            self._buffer = None
         self._filters[slot] = filter, first, len(writer)
         self._left += len(writer) - first
         self._made = None
 
     def _drop_removed(self) -> None:
         """Write the filters that are there again, by a kernel; each keeps its access predicates."""
-        kept = {slot: one for slot, (one, _, _) in self._filters.items()}
-        hashes = {
-            slot: self._hashes[first:last] for slot, (_, first, last) in self._filters.items()
-        }
-        self._writer = RowWriter(self._attributes, self._predicates)
-        self._writer.add_many([*kept.items()], self._kernels.loaded.read_forms)
+        filters, hashes = self._filters, self._hashes
+        self._writer, self._buffer = RowWriter(self._attributes, self._predicates), None
+        given = [(slot, one) for slot, (one, _, _) in filters.items()]
+        self._writer.add_many(given, self._read_forms())
         self._hashes, last = array("q"), 0
         for slot in dict.fromkeys(self._writer.slots_from(0).tolist()):
-            first, last = last, last + len(hashes[slot])
-            self._hashes += hashes[slot]
-            self._filters[slot] = kept[slot], first, last
-        self._buffer = _Buffer(self._writer, self._hashes, self._accessed)
+            one, *rows = filters[slot]
+            self._hashes += hashes[slice(*rows)]
+            first, last = last, len(self._hashes)
+            filters[slot] = one, first, last
+        self._sharing = Counter(self._hashes)
 
     def _place(self, row: int) -> None:
         """Choose the access predicate of a row."""

@@ -1,4 +1,4 @@
-"""Why a tree pattern accepts a document or does not: the step or the comparison that fails.
+"""Explanations of a tree pattern's verdict on a document: the step or comparison that fails.
 
 A pattern that is not met is followed from the document down. A path goes as far as its steps find
 elements; where it finds some, the condition on them fails at every one, and is explained there.
@@ -58,7 +58,7 @@ def failing(pattern: TreePattern, document: Document) -> tuple[Failed, ...]:
 
 
 def explained(pattern: TreePattern, publication: Publication) -> Explanation:
-    """Why the pattern accepts the publication's document or does not.
+    """The reason why the pattern accepts the publication's document, or refuses it.
 
     The verdict equals that of `TreePattern.matches` for every publication, and so do the errors.
     """

@@ -35,9 +35,9 @@ class Relation(IntEnum):
     PARALLEL = 1
     """Neither is known to contain the other."""
     CONTAINS = 2
-    """It strictly contains the other."""
+    """The interest strictly contains the other."""
     CONTAINED = 3
-    """It is strictly contained in the other."""
+    """The interest is strictly contained in the other."""
     EQUIVALENT = 4
     """Both contain each other."""
 

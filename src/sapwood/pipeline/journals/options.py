@@ -83,7 +83,7 @@ class SourceOptions:
 
 
 def _publisher(options: Mapping[str, str]) -> str:
-    """Whose ids are written, the same whenever a batch is written again."""
+    """The publisher of the ids to write, which is the same when a batch is written again."""
     given = options.get("publisher", "")
     if "/" in given or len(given) > PUBLISHER_CHARS_MAX:
         raise InputError(

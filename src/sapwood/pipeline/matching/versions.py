@@ -52,16 +52,16 @@ class CompileReport:
     entries: int
     homes: int
     segments: int
-    #: those that some entry reads
+    #: the columns that at least one entry reads
     attributes: tuple[str, ...] = ()
     #: entries that read documents
     patterns: int = 0
     reasons: tuple[tuple[str, int], ...] = ()
-    #: how many of the distinct filters that are covered read documents
+    #: the number of distinct covered filters that read documents
     covered_patterns: int = 0
     #: the largest degree that a merger was allowed; `None` where nothing was to be merged
     budget: float | None = None
-    #: by how much merging has made the entries fewer
+    #: the number of entries that merging has spared
     merged: int = 0
     #: entries that are mergers
     mergers: int = 0

@@ -24,7 +24,7 @@ from sapwood.model.patterns.pattern import TreePattern
 from sapwood.pipeline.spark.arrow_rows import rows_of, uncollected
 from sapwood.similarity import Knowledge, Similarity, of_bytes
 from sapwood.similarity.estimates import DEFAULT_CONSTANTS
-from sapwood.similarity.near.boxes import BoxBlock, asked_labels, stored_labels
+from sapwood.similarity.near.boxes import BoxBlock, search_labels, stored_labels
 from sapwood.similarity.near.patterns import Directions, PatternBlock, required, stored_label
 from sapwood.similarity.steps import steps_of
 from sapwood.xml.dtd import read_dtd
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STORED: Final = 1
-ASKS: Final = 2
+QUERIES: Final = 2
 """Roles of a filter in a block, which add up."""
 
 DESCRIBED: Final = (
@@ -188,32 +188,32 @@ class PlaceFilters:
         if self.slots == 1:
             return frozenset({0}), frozenset({0})
         one = decode_form(form)
-        asked = asked_labels(one, self.labels, self.least)
+        searched = search_labels(one, self.labels, self.least)
         return (
             frozenset(_slot(label, self.slots) for label in stored_labels(one)),
-            frozenset(_slot(label, self.slots) for label in asked),
+            frozenset(_slot(label, self.slots) for label in searched),
         )
 
     def _of_patterns(
         self, block: PatternBlock, number: int
     ) -> tuple[frozenset[int], frozenset[int]]:
         label = stored_label(block.required[number].names, self.frequencies)
-        asked = block.labels(number)
+        searched = block.labels(number)
         return (
             frozenset({-1 - _slot(label, self.pattern_slots)}),
-            frozenset(-1 - _slot(one, self.pattern_slots) for one in asked),
+            frozenset(-1 - _slot(one, self.pattern_slots) for one in searched),
         )
 
     def _chunked(
-        self, key: str, stored: frozenset[int], asked: frozenset[int]
+        self, key: str, stored: frozenset[int], searched: frozenset[int]
     ) -> list[tuple[int, int, int]]:
         """The blocks of a filter with its roles: stored in all chunks, searching in one."""
         own = int(key[:8], 16) % self.chunks
         return [
             (slot, chunk, role)
-            for slot in sorted(stored | asked)
+            for slot in sorted(stored | searched)
             for chunk in range(self.chunks)
-            for role in [STORED * (slot in stored) + ASKS * (slot in asked and chunk == own)]
+            for role in [STORED * (slot in stored) + QUERIES * (slot in searched and chunk == own)]
             if role
         ]
 
@@ -233,9 +233,9 @@ class CompareBlocks:
             members = sorted((key, role, form) for _, _, role, key, form in group)
             with uncollected():
                 keys = [key for key, _, _ in members]
-                asking = [at for at, (_, role, _) in enumerate(members) if role & ASKS]
+                searching = [at for at, (_, role, _) in enumerate(members) if role & QUERIES]
                 stored = [at for at, (_, role, _) in enumerate(members) if role & STORED]
-                found = self._directions(slot, [form for _, _, form in members], asking, stored)
+                found = self._directions(slot, [form for _, _, form in members], searching, stored)
                 for one, others, values in found:
                     key = keys[one]
                     other = [keys[at] for at in others]
@@ -249,13 +249,13 @@ class CompareBlocks:
                     yield pa.RecordBatch.from_arrays(columns, names=names)
 
     def _directions(
-        self, slot: int, forms: Sequence[bytes], asking: Sequence[int], stored: Sequence[int]
+        self, slot: int, forms: Sequence[bytes], searching: Sequence[int], stored: Sequence[int]
     ) -> Iterator[Directions]:
         if slot >= 0:
-            return BoxBlock(list(map(decode_form, forms)), self.least).directions(asking, stored)
+            return BoxBlock(list(map(decode_form, forms)), self.least).directions(searching, stored)
         patterns = list(map(decode_pattern, forms))
         block = PatternBlock(self.known.similarity(), patterns, self.least)
-        return block.directions(asking, stored)
+        return block.directions(searching, stored)
 
 
 def read_known(synopsis: bytes | None, dtd: bytes | None, root: str | None) -> Known:

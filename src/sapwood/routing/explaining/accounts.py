@@ -23,7 +23,7 @@ from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.forwarding.protocol import NO_DIGEST
 from sapwood.routing.membership.protocol import OnOneTree
-from sapwood.routing.propagation.telling import Reason, Reasons
+from sapwood.routing.propagation.reasons import Reason, Reasons
 from sapwood.routing.router import Router
 from sapwood.routing.tables import CLIENTS
 

@@ -26,7 +26,7 @@ from sapwood.routing.explaining.accounts import (
     Question,
     Standing,
 )
-from sapwood.routing.propagation.telling import STANDS, How, Reasons
+from sapwood.routing.propagation.reasons import STANDS, Reasons, Treatment
 
 Ask: TypeAlias = Callable[[str, Question], Account | None]
 """Asks the router of a name; `None` where it cannot be asked, or routes nothing of the source."""
@@ -192,7 +192,7 @@ def _told(ask: Ask, path: Sequence[str], way: int, asked: Account | None) -> lis
         link, key = _link(heard, asked, receiver, sender), "" if held is None else held.key
         holds = held is not None and link is Link.UP
         tellings.append(Telling(sender, receiver, link, reasons, holds, is_own, key))
-        is_own = is_own and last is not None and last.how is How.ITSELF
+        is_own = is_own and last is not None and last.how is Treatment.ITSELF
         asked = heard
     return tellings[::-1]
 
@@ -233,6 +233,6 @@ def _link(one: Account | None, other: Account | None, here: str, there: str) -> 
 
 def _because(entry: Entry, telling: Telling, other: Account | None) -> Because:
     stands = telling.stands and entry.key == telling.key
-    merged = stands and telling.reasons[-1].how is How.MERGED
+    merged = stands and telling.reasons[-1].how is Treatment.MERGED
     begun = other is not None and entry.key in other.begun
     return Because(entry.key, entry.filter, stands, is_merger=merged or begun)

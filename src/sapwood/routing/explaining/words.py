@@ -8,7 +8,7 @@ from sapwood.model.amounts import amount
 from sapwood.model.explanation import shortened
 from sapwood.model.interest import Interest
 from sapwood.routing.explaining.journeys import Because, Hop, Journey, Link, Telling
-from sapwood.routing.propagation.telling import STANDS, How
+from sapwood.routing.propagation.reasons import STANDS, Treatment
 
 Name = Callable[[str], str | None]
 """Returns the name that people use for a key; `None` where there is none."""
@@ -127,19 +127,19 @@ def _because(one: Because, telling: Telling, name: Name) -> str:
 
 def _standing(telling: Telling, name: Name) -> str:
     """The subscription that a neighbor was sent, and its relation to the one in question."""
-    if telling.is_own and telling.reasons[0].how is How.ITSELF:
+    if telling.is_own and telling.reasons[0].how is Treatment.ITSELF:
         return f"the subscription itself ({_text(telling.reasons[0].filter)})"
     subject = "it" if telling.is_own else "what stands for it"
-    steps = [one for one in telling.reasons if one.how is not How.ITSELF]
+    steps = [one for one in telling.reasons if one.how is not Treatment.ITSELF]
     if not steps:
         last = telling.reasons[-1]
         return f"{_named(last.key, last.filter, name)}, which stands for it"
     said = subject
     for one in steps:
-        if one.how is How.MERGED:
+        if one.how is Treatment.MERGED:
             said = f"a merger ({_text(one.filter)}) of {said} and others"
         else:
-            relation = "is equal to" if one.how is How.EQUAL else "covers"
+            relation = "is equal to" if one.how is Treatment.EQUAL else "covers"
             said = f"{_named(one.key, one.filter, name)}, which {relation} {said}"
     return said
 
@@ -163,11 +163,11 @@ def _untold(telling: Telling, journey: Journey, name: Name) -> str | None:
         said = _standing(telling, name)
         return f"{sender} has told {receiver} of {said}; {receiver} does not have that (yet)"
     match last.how:
-        case How.UNWANTED:
+        case Treatment.UNWANTED:
             why = f"no advertisement that came from {receiver} intersects it"
-        case How.WAITING:
+        case Treatment.WAITING:
             why = "the link has come up, and others are told first"
-        case How.EMPTY:
+        case Treatment.EMPTY:
             why = "it accepts nothing"
         case _:
             return None  # the protocol propagates nothing on this link

@@ -17,7 +17,7 @@ from sapwood.routing.effects import Effect
 from sapwood.routing.forwarding.protocol import Forwarding
 from sapwood.routing.inputs import ClientInput, Input
 from sapwood.routing.propagation.protocol import SubscriptionPropagation
-from sapwood.routing.tables import LinkSubscription, Stated
+from sapwood.routing.tables import ClientIds, LinkSubscription
 
 
 class OnOneTree(Protocol):
@@ -84,7 +84,7 @@ class Membership(Protocol):
         """The places of the publications that would be refused: see `Router.refused`."""
         ...
 
-    def stated(self, client: str) -> Stated:
+    def ids_of(self, client: str) -> ClientIds:
         """The ids of an attached client's subscriptions and advertisements."""
         ...
 

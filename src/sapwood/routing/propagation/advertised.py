@@ -28,11 +28,11 @@ from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.protocol import (
-    NOTHING_TO_SAY,
+    NO_CHANGE,
     Change,
     Propagation,
 )
-from sapwood.routing.propagation.telling import How, Reason, Reasons
+from sapwood.routing.propagation.reasons import Reason, Reasons, Treatment
 
 
 class AdvertisedLinks:
@@ -75,26 +75,26 @@ class Advertised:
     def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
         """Propagate nothing: no advertisement came over a link that has just come up."""
         self._candidates = dict(candidates)
-        return NOTHING_TO_SAY
+        return NO_CHANGE
 
     def add(self, key: str, filter: Interest) -> Change:
         """Add a candidate, and pass it to the inner strategy if it is wanted."""
         self._candidates[key] = filter
-        return self._inner.add(key, filter) if self._is_wanted(key) else NOTHING_TO_SAY
+        return self._inner.add(key, filter) if self._is_wanted(key) else NO_CHANGE
 
     def add_many(self, candidates: Sequence[tuple[str, Interest]]) -> Change:
         """Add several candidates, and pass the wanted ones to the inner strategy together."""
         self._candidates.update(candidates)
         if not self.advertisements:
-            return NOTHING_TO_SAY
+            return NO_CHANGE
         wanted = [one for one in candidates if self._is_wanted(one[0])]
-        return self._inner.add_many(wanted) if wanted else NOTHING_TO_SAY
+        return self._inner.add_many(wanted) if wanted else NO_CHANGE
 
     def remove(self, key: str) -> Change:
         """Remove a candidate."""
         del self._candidates[key]
         self._doubtful.pop(key, None)
-        return NOTHING_TO_SAY if self._reasons.pop(key, None) is None else self._inner.remove(key)
+        return NO_CHANGE if self._reasons.pop(key, None) is None else self._inner.remove(key)
 
     def remove_many(self, keys: Sequence[str]) -> Change:
         """Remove several candidates, and the wanted ones from the inner strategy together."""
@@ -102,7 +102,7 @@ class Advertised:
             del self._candidates[key]
             self._doubtful.pop(key, None)
         wanted = [key for key in keys if self._reasons.pop(key, None) is not None]
-        return self._inner.remove_many(wanted) if wanted else NOTHING_TO_SAY
+        return self._inner.remove_many(wanted) if wanted else NO_CHANGE
 
     @property
     def waiting(self) -> int:
@@ -134,7 +134,7 @@ class Advertised:
         if is_first:  # all at once, so that the inner strategy can choose
             self._inner = self._make_inner()
             return self._inner.start(wanted)
-        return self._inner.add_many(wanted) if wanted else NOTHING_TO_SAY
+        return self._inner.add_many(wanted) if wanted else NO_CHANGE
 
     def unadvertised(self, key: str, at_once: int | None = None) -> Change:
         """Remove an advertisement of the link: candidates that only it made wanted wait again."""
@@ -164,7 +164,7 @@ class Advertised:
         if not self._reasons:  # no representative is needed for the candidates left
             told, self._inner = tuple(self._inner.propagated), self._make_inner()
             return Change(withdraw=told)
-        return self._inner.remove_many(unwanted) if unwanted else NOTHING_TO_SAY
+        return self._inner.remove_many(unwanted) if unwanted else NO_CHANGE
 
     def representative(self, key: str) -> str | None:
         """The representative of the inner strategy; `None` for a candidate that is not wanted."""
@@ -172,7 +172,7 @@ class Advertised:
 
     def why(self, key: str) -> Reasons:
         """The reasons of the inner strategy, if the candidate is wanted."""
-        return self._inner.why(key) if key in self._reasons else (Reason(How.UNWANTED),)
+        return self._inner.why(key) if key in self._reasons else (Reason(Treatment.UNWANTED),)
 
     @property
     def is_gradual(self) -> bool:

@@ -32,8 +32,8 @@ from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
 from sapwood.model.order import has_one_form
 from sapwood.model.patterns.pattern import TreePattern
-from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
-from sapwood.routing.propagation.telling import Reasons, stood_for
+from sapwood.routing.propagation.protocol import NO_CHANGE, Change, Unconditional
+from sapwood.routing.propagation.reasons import Reasons, stood_for
 from sapwood.routing.tables import W
 
 
@@ -73,18 +73,18 @@ class Covering(Unconditional[W]):
     def start(self, candidates: Iterable[tuple[str, W]]) -> Change:
         """Propagate only the most general candidates, as far as their extents order them."""
         wide_first = sorted(candidates, key=lambda candidate: extent(candidate[1]))
-        return self.add_many(wide_first) if wide_first else NOTHING_TO_SAY
+        return self.add_many(wide_first) if wide_first else NO_CHANGE
 
     def add(self, key: str, filter: W) -> Change:
         """Add a candidate, and propagate it unless it is covered."""
         self._filters[key] = filter
         if not self._is_first(key, filter):
             self._rely(key)
-            return NOTHING_TO_SAY
+            return NO_CHANGE
         change = self._manager.subscribe(filter)
         if not change.propagate:
             self._rely(key)
-            return NOTHING_TO_SAY
+            return NO_CHANGE
         self._lead(key)
         self._representatives[key] = key
         return Change((key,), self._step_down(change.withdraw))

@@ -18,11 +18,12 @@ from collections.abc import (
     Sequence,
 )
 from itertools import count
-from typing import TypeVar, cast
+from typing import cast
 
 from sapwood.errors import InvariantError
 from sapwood.language.interests import Interests
 from sapwood.limits import REPLACED_KEYS_MAX, SUBSCRIPTIONS_AT_ONCE_MAX
+from sapwood.limits.bulk import REGISTERED_AT_ONCE_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.kept import accepts_nothing, kept
@@ -44,20 +45,14 @@ from sapwood.routing.messages import (
     SubscriptionMessage,
     Unsubscribe,
     UnsubscribeMany,
+    portions,
 )
 from sapwood.routing.propagation.backlog import Backlog
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.orphans import Orphans
-from sapwood.routing.propagation.protocol import (
-    NO_ADVERTISEMENTS,
-    Change,
-    Propagation,
-    net_change,
-)
-from sapwood.routing.propagation.telling import How, Reason, Reasons
+from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS, Change, Propagation, net_change
+from sapwood.routing.propagation.reasons import Reason, Reasons, Treatment
 from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry, Statement, W
-
-T = TypeVar("T")
 
 
 class EntryPropagation(ClientEntries[W]):
@@ -166,10 +161,18 @@ class EntryPropagation(ClientEntries[W]):
             if link is None or not link.is_doubtful:
                 return []
             return self._withdrawn(neighbor, link.review(at_once))
-        some = backlog.take(at_once, self._filter_of)
+        some = backlog.take(at_once, self._filters_of)
         if not backlog.pending:
             del self._backlogs[neighbor]
         return self.emit(neighbor, self.links[neighbor].add_many(some))
+
+    def _filters_of(self, keys: Sequence[str]) -> list[W]:
+        """The filters of candidates."""
+        own = map(self.entries.by_key.get, keys)
+        return [
+            self._filter_of(key) if entry is None else entry.filter
+            for key, entry in zip(keys, own, strict=True)
+        ]
 
     def _filter_of(self, key: str) -> W:
         """The filter of a candidate, which may have come over a link that is gone."""
@@ -370,7 +373,8 @@ class EntryPropagation(ClientEntries[W]):
         left = withdrawn[len(replaced) :]
         many = self.kind.many
         if many is not None and len(left) > 1:
-            effects.extend(Send(neighbor, many.withdraw(some)) for some in _portions(left))
+            some = portions(left, SUBSCRIPTIONS_AT_ONCE_MAX)
+            effects.extend(Send(neighbor, many.withdraw(keys)) for keys in some)
         else:
             effects.extend(Send(neighbor, self.kind.withdraw(key)) for key in left)
         settled: list[str] = []
@@ -439,10 +443,10 @@ class EntryPropagation(ClientEntries[W]):
         """The reasons why a neighbor has an entry, or does not have it."""
         entry = self.entries.by_key.get(key)
         if entry is not None and accepts_nothing(entry.content):
-            return (Reason(How.EMPTY),)
+            return (Reason(Treatment.EMPTY),)
         backlog = self._backlogs.get(neighbor)
         if backlog is not None and key in backlog.pending:
-            return (Reason(How.WAITING),)
+            return (Reason(Treatment.WAITING),)
         return self.links[neighbor].why(key)
 
     def held_as(self, neighbor: str, told: Reason) -> str | None:
@@ -551,7 +555,7 @@ class EntryPropagation(ClientEntries[W]):
                     self._number(neighbor, some),
                 ),
             )
-            for some in _portions(keys)
+            for some in portions(keys, REGISTERED_AT_ONCE_MAX)
         ]
 
     def _number(self, neighbor: str, keys: Sequence[str]) -> int:
@@ -586,13 +590,7 @@ class EntryPropagation(ClientEntries[W]):
             if many is None or len(confirmed) == 1:
                 effects.extend(Send(source, self.kind.confirm(*one)) for one in confirmed)
                 continue
-            for some in _portions(confirmed):
+            for some in portions(confirmed, REGISTERED_AT_ONCE_MAX):
                 named, sendings = zip(*some, strict=True)
                 effects.append(Send(source, many.confirm(named, sendings)))
         return effects
-
-
-def _portions(items: Sequence[T]) -> Iterator[tuple[T, ...]]:
-    """The items in order, split into as many parts as messages are needed."""
-    for start in range(0, len(items), SUBSCRIPTIONS_AT_ONCE_MAX):
-        yield tuple(items[start : start + SUBSCRIPTIONS_AT_ONCE_MAX])

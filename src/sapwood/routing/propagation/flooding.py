@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
-from sapwood.routing.propagation.telling import How, Reason, Reasons
+from sapwood.routing.propagation.protocol import NO_CHANGE, Change, Unconditional
+from sapwood.routing.propagation.reasons import Reason, Reasons, Treatment
 from sapwood.routing.tables import W
 
 
@@ -20,15 +20,15 @@ class Flooding(Unconditional[W]):
 
     def start(self, candidates: Iterable[tuple[str, W]]) -> Change:  # noqa: ARG002
         """Propagate nothing."""
-        return NOTHING_TO_SAY
+        return NO_CHANGE
 
     def add(self, key: str, filter: W) -> Change:  # noqa: ARG002
         """Propagate nothing."""
-        return NOTHING_TO_SAY
+        return NO_CHANGE
 
     def remove(self, key: str) -> Change:  # noqa: ARG002
         """Withdraw nothing."""
-        return NOTHING_TO_SAY
+        return NO_CHANGE
 
     def representative(self, key: str) -> str | None:  # noqa: ARG002
         """`None`: a candidate needs no representative."""
@@ -36,7 +36,7 @@ class Flooding(Unconditional[W]):
 
     def why(self, key: str) -> Reasons:  # noqa: ARG002
         """One reason: nothing is propagated."""
-        return (Reason(How.NOWHERE),)
+        return (Reason(Treatment.NOWHERE),)
 
     @property
     def is_gradual(self) -> bool:

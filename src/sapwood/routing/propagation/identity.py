@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 
 from sapwood.errors import InvariantError
 from sapwood.model.interest import Interest
-from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
-from sapwood.routing.propagation.telling import Reasons, stood_for
+from sapwood.routing.propagation.protocol import NO_CHANGE, Change, Unconditional
+from sapwood.routing.propagation.reasons import Reasons, stood_for
 
 
 class Identity(Unconditional[Interest]):
@@ -41,7 +41,7 @@ class Identity(Unconditional[Interest]):
         self._filters[key] = filter
         self._classes.setdefault(filter, {})[key] = None
         if filter in self._leaders:
-            return NOTHING_TO_SAY
+            return NO_CHANGE
         self._lead(key, filter)
         return Change(propagate=(key,))
 
@@ -51,7 +51,7 @@ class Identity(Unconditional[Interest]):
         members = self._classes[wanted]
         del members[key]
         if self._leaders[wanted] != key:
-            return NOTHING_TO_SAY
+            return NO_CHANGE
         del self._propagated[key]
         heir = next(iter(members), None)
         if heir is None:

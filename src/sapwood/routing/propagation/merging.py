@@ -27,7 +27,7 @@ from sapwood.limits import MERGING_PASS_MIN
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.order import has_one_form
 from sapwood.routing.propagation.protocol import Change, Propagation, Unconditional, net_change
-from sapwood.routing.propagation.telling import How, Reason, Reasons
+from sapwood.routing.propagation.reasons import Reason, Reasons, Treatment
 from sapwood.routing.tables import W
 
 
@@ -125,9 +125,9 @@ class Merging(Unconditional[W]):
         merger = self._merger_of.get(inner[-1].key)
         if merger is None:
             return inner
-        known = inner if inner[-1].how is not How.ITSELF else inner[:-1]
+        known = inner if inner[-1].how is not Treatment.ITSELF else inner[:-1]
         told: Any = self._propagated[merger]
-        return (*known, Reason(How.MERGED, merger, told))
+        return (*known, Reason(Treatment.MERGED, merger, told))
 
     @property
     def rank(self) -> Callable[[W], Any] | None:

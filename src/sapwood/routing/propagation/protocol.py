@@ -21,7 +21,7 @@ from sapwood.model.interest import Interest
 from sapwood.routing.client_entries import Outcome
 from sapwood.routing.effects import Effect
 from sapwood.routing.messages import SubscriptionMessage
-from sapwood.routing.propagation.telling import Reason, Reasons
+from sapwood.routing.propagation.reasons import Reason, Reasons
 from sapwood.routing.tables import Entries, LocalEntry, W
 
 
@@ -37,7 +37,7 @@ class Change:
     withdraw: tuple[str, ...] = ()
 
 
-NOTHING_TO_SAY: Final = Change()
+NO_CHANGE: Final = Change()
 
 NO_ADVERTISEMENTS: Final[Mapping[str, Mapping[str, AdvertisedContent]]] = MappingProxyType({})
 
@@ -203,7 +203,7 @@ class Unconditional(OneByOne[W]):
 
     def advertised(self, key: str, filter: AdvertisedContent) -> Change:  # noqa: ARG002
         """Propagate nothing."""
-        return NOTHING_TO_SAY
+        return NO_CHANGE
 
     @property
     def waiting(self) -> int:
@@ -216,7 +216,7 @@ class Unconditional(OneByOne[W]):
 
     def unadvertised(self, key: str, at_once: int | None = None) -> Change:  # noqa: ARG002
         """Withdraw nothing."""
-        return NOTHING_TO_SAY
+        return NO_CHANGE
 
     @property
     def is_doubtful(self) -> bool:
@@ -225,10 +225,10 @@ class Unconditional(OneByOne[W]):
 
     def review(self, count: int) -> Change:  # noqa: ARG002
         """Do nothing: no candidate is doubtful."""
-        return NOTHING_TO_SAY
+        return NO_CHANGE
 
 
-class ToldLink(Protocol):
+class LinkSubscriptions(Protocol):
     """The subscriptions sent to one neighbor."""
 
     @property
@@ -249,7 +249,7 @@ class SubscriptionPropagation(Protocol):
         ...
 
     @property
-    def links(self) -> Mapping[str, ToldLink]:
+    def links(self) -> Mapping[str, LinkSubscriptions]:
         """The neighbors that receive subscriptions, and those sent to each."""
         ...
 

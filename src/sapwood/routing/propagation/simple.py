@@ -10,7 +10,7 @@ from typing import Any
 
 from sapwood.errors import InvariantError
 from sapwood.routing.propagation.protocol import Change, Unconditional
-from sapwood.routing.propagation.telling import How, Reason, Reasons
+from sapwood.routing.propagation.reasons import Reason, Reasons, Treatment
 from sapwood.routing.tables import W
 
 
@@ -47,7 +47,7 @@ class Simple(Unconditional[W]):
     def why(self, key: str) -> Reasons:
         """The reason: the candidate itself was propagated."""
         told: Any = self._propagated[key]
-        return (Reason(How.ITSELF, key, told),)
+        return (Reason(Treatment.ITSELF, key, told),)
 
     @property
     def propagated(self) -> Mapping[str, W]:

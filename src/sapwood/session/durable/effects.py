@@ -48,8 +48,8 @@ class Hand:
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
-    """Inform a consumer that the bounds have dropped publications: `dropped` in all so far."""
+class ReportDropped:
+    """Inform a consumer of the publications that bounds have dropped, `dropped` in all so far."""
 
     consumer: Consumer
     dropped: int
@@ -72,8 +72,8 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A consumer is refused, or removed; because of its quota, where it `is_quota`."""
+class Refuse:
+    """Refuse a consumer, or remove it; because of its quota, where it `is_quota`."""
 
     consumer: Consumer
     reason: str
@@ -81,7 +81,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class LogEvent:
     """Log an event of a durable subscription, and the number of publications it concerns."""
 
     name: str
@@ -90,4 +90,7 @@ class Say:
     count: int = 0
 
 
-Effect: TypeAlias = Attach | Detach | Join | Hand | Tell | Acknowledged | Leave | Turn | Say
+ToConsumer: TypeAlias = Join | Hand | ReportDropped | Acknowledged | Leave | Refuse
+"""An effect for one consumer."""
+
+Effect: TypeAlias = Attach | Detach | LogEvent | ToConsumer

@@ -32,7 +32,7 @@ class Bounds:
     dead_letter: str = ""
 
     def changed(self, policy: Policy) -> Bounds:
-        """These bounds with the changes of a policy. Raises `InputError` for impossible ones."""
+        """The bounds with the changes of a policy. Raises `InputError` for impossible ones."""
         found = Bounds(
             self.count_max if policy.count_max is None else policy.count_max,
             self.bytes_max if policy.bytes_max is None else policy.bytes_max,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sapwood.limits.durable import DURABLE_HAND_BYTES, DURABLE_HAND_MAX
 from sapwood.session.durable.catching_up import Arrival, CatchingUp
-from sapwood.session.durable.effects import Acknowledged, Attach, Effect, Hand, Join, Tell
+from sapwood.session.durable.effects import Acknowledged, Attach, Effect, Hand, Join, ReportDropped
 from sapwood.session.durable.last_values import LastValues
 from sapwood.session.durable.mailbox import Consumer, Mailbox
 from sapwood.session.durable.rows import Kind, Row, StateValue, SubscriptionValue, encoded
@@ -255,7 +255,7 @@ class DurableSubscription:
             else:  # the consumer has as many bytes as it may
                 del able[best]
 
-    def tell(self) -> Iterator[Effect]:
+    def notices(self) -> Iterator[Effect]:
         """The notices that precede deliveries: acknowledgements, and numbers of drops."""
         for consumer, attached in self.consumers.items():
             if attached.serial > attached.told_serial:
@@ -263,7 +263,7 @@ class DurableSubscription:
                 yield Acknowledged(consumer, attached.serial)
             if attached.is_joined and self.mailbox.dropped > attached.told_dropped:
                 attached.told_dropped = self.mailbox.dropped
-                yield Tell(consumer, self.mailbox.dropped, self.reason)
+                yield ReportDropped(consumer, self.mailbox.dropped, self.reason)
 
     # What is kept, and shown -------------------------------------------------------------------
 

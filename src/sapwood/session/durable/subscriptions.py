@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from sapwood.errors import InputError, LimitError
 from sapwood.limits.durable import DURABLES_LISTED_MAX, DURABLES_MAX, LAST_VALUES_MAX
 from sapwood.session.durable.catching_up import Arrival, CatchingUp
-from sapwood.session.durable.effects import Attach, Detach, Effect, Hand, Leave, Say, Turn
+from sapwood.session.durable.effects import Attach, Detach, Effect, Hand, Leave, LogEvent, Refuse
 from sapwood.session.durable.mailbox import Consumer, Mailbox
 from sapwood.session.durable.policy import Bounds
 from sapwood.session.durable.restoring import restored
@@ -131,18 +131,18 @@ class DurableSubscriptions:
             self._touch(present)
             return list(present.change_filter(wanted, consumer))
         if present is not None:
-            return [Turn(consumer, f"{request.id!r} is a consumer already; choose another id")]
+            return [Refuse(consumer, f"{request.id!r} is a consumer already; choose another id")]
         owner = OWNER + request.name if request.name else f"{OWN}{client} {request.id}"
         there = self._by_owner.get(owner)
         try:
             if there is None:
                 there = self._make(owner, request, making)
                 effects: list[Effect] = [Attach(owner, there.filter)]
-                effects.append(Say(there.name, "made"))
+                effects.append(LogEvent(there.name, "made"))
             else:
                 effects = list(self._changed(there, request, making))
         except InputError as error:
-            return [Turn(consumer, str(error), isinstance(error, BeyondQuotaError))]
+            return [Refuse(consumer, str(error), isinstance(error, BeyondQuotaError))]
         self._consumers[consumer] = there
         there.seen = time
         is_change = request.is_change and request.filter is not None
@@ -229,7 +229,7 @@ class DurableSubscriptions:
         if bounds != before:
             there.mailbox.bounds = bounds
             there.change()
-            yield Say(there.name, "bounds changed")
+            yield LogEvent(there.name, "bounds changed")
 
     def _checked(self, name: str, bounds: Bounds) -> Bounds:
         """The bounds, once checked. Raises `InputError` for an impossible `dead_letter`."""
@@ -247,7 +247,7 @@ class DurableSubscriptions:
         """Remove a durable subscription with all its publications. Raises `InputError`."""
         there = self._named(name)
         reason = f"the durable subscription {name!r} was removed"
-        effects: list[Effect] = [Turn(consumer, reason) for consumer in there.consumers]
+        effects: list[Effect] = [Refuse(consumer, reason) for consumer in there.consumers]
         return [*effects, *self._drop(there)]
 
     def _drop(self, there: DurableSubscription) -> list[Effect]:
@@ -261,7 +261,7 @@ class DurableSubscriptions:
             self._removed += there.mailbox.removal(there.name)
             for kind in (Kind.SUBSCRIPTION, Kind.STATE):
                 self._removed.append(Row(kind, there.name, 0, None))
-        return [Detach(there.owner), Say(there.name, "removed", count=there.mailbox.count)]
+        return [Detach(there.owner), LogEvent(there.name, "removed", count=there.mailbox.count)]
 
     # What the router says ----------------------------------------------------------------------
 
@@ -278,7 +278,7 @@ class DurableSubscriptions:
         there = self._by_owner.get(owner)
         if there is None:
             return []
-        effects: list[Effect] = [Turn(consumer, reason) for consumer in there.consumers]
+        effects: list[Effect] = [Refuse(consumer, reason) for consumer in there.consumers]
         return [*effects, *self._drop(there)]
 
     def delivered(self, owner: str, arrivals: Iterable[Arrival], time: float) -> list[Effect]:
@@ -385,7 +385,7 @@ class DurableSubscriptions:
         """Remove a consumer that may not stay; its publications go to others."""
         if consumer not in self._consumers:
             return []
-        return [*self._gone(consumer, time), Turn(consumer, reason)]
+        return [*self._gone(consumer, time), Refuse(consumer, reason)]
 
     def gone(self, client: str, time: float) -> list[Effect]:
         """Remove all consumers of a client that is gone."""
@@ -412,7 +412,9 @@ class DurableSubscriptions:
         other = self._by_owner.get(OWNER + there.mailbox.bounds.dead_letter)
         if other is not None:
             self._touch(there)
-            said = Say(there.name, f"publications given up, for {other.name}", count=len(spent))
+            said = LogEvent(
+                there.name, f"publications given up, for {other.name}", count=len(spent)
+            )
             return [said, *self._put(other, spent, time)]
         there.reason = SPENT
         there.mailbox.dropped += len(spent)
@@ -449,7 +451,7 @@ class DurableSubscriptions:
         effects: list[Effect] = []
         waiting, self._waiting = self._waiting, {}
         for there in waiting.values():
-            effects += there.tell()
+            effects += there.notices()
             handed: list[Hand] = list(there.hand(now))
             effects += handed
         return effects
@@ -474,7 +476,7 @@ class DurableSubscriptions:
         if not count:
             return []
         self._touch(there)
-        return [Say(there.name, "publications let go", there.reason, count)]
+        return [LogEvent(there.name, "publications let go", there.reason, count)]
 
     # What is shown -----------------------------------------------------------------------------
 

@@ -17,9 +17,9 @@ from sapwood.similarity.kernels.layout import (
     F64,
     I32,
     NONE,
-    AskedArrays,
     GivenArrays,
     Scratch,
+    SearchedArrays,
     StepArrays,
     TableArrays,
 )
@@ -41,7 +41,7 @@ _ONE: Final = np.uint64(1)
 def compare(  # noqa: PLR0917 - as kernels are called
     given: GivenArrays,
     steps: StepArrays,
-    asked: AskedArrays,
+    searched: SearchedArrays,
     tables: TableArrays,
     candidates: I32,
     weight: float,
@@ -52,18 +52,18 @@ def compare(  # noqa: PLR0917 - as kernels are called
     """Add the similarity with each candidate, times a weight; NaN for one with too many ways."""
     for number in range(len(candidates)):
         pattern, best = candidates[number], 0.0
-        for root in range(asked.root_starts[pattern], asked.root_starts[pattern + 1]):
-            low, high = asked.step_starts[root], asked.step_starts[root + 1]
-            count = gathered(given, steps, asked.steps, tables, scratch, low, high)
+        for root in range(searched.root_starts[pattern], searched.root_starts[pattern + 1]):
+            low, high = searched.step_starts[root], searched.step_starts[root + 1]
+            count = gathered(given, steps, searched.steps, tables, scratch, low, high)
             for at in range(count - 1, -1, -1):
                 local, node = scratch.queue_steps[at], scratch.queue_nodes[at]
-                step = asked.steps[low + local]
-                answer(given, steps, asked, tables, scratch, conflict, step, local, node)
+                step = searched.steps[low + local]
+                answer(given, steps, searched, tables, scratch, conflict, step, local, node)
                 scratch.needed[local, node] = np.uint8(0)
-            step, local = asked.steps[high - 1], high - 1 - low
+            step, local = searched.steps[high - 1], high - 1 - low
             value = scratch.values[local, 0]
             if not scratch.flags[local, 0]:
-                value = unsaid(given, steps, asked, tables, step, 0)
+                value = unsaid(given, steps, searched, tables, step, 0)
             if value < 0.0:
                 best = np.nan
                 break
@@ -115,7 +115,7 @@ def gathered(  # noqa: PLR0917 - as kernels are called
 def answer(  # noqa: PLR0912, PLR0917 - as kernels are called, and a call costs as much
     given: GivenArrays,
     steps: StepArrays,
-    asked: AskedArrays,
+    searched: SearchedArrays,
     tables: TableArrays,
     scratch: Scratch,
     conflict: float,
@@ -137,7 +137,7 @@ def answer(  # noqa: PLR0912, PLR0917 - as kernels are called, and a call costs 
     for kid in range(low, high):
         best = 0.0
         if tables.accepted[test, given.places[kid]]:
-            best = placed(given, steps, asked, tables, scratch, conflict, step, kid)
+            best = placed(given, steps, searched, tables, scratch, conflict, step, kid)
             if best == TOO_MANY:
                 scratch.flags[local, node], scratch.values[local, node] = np.uint8(HAS), TOO_MANY
                 return
@@ -173,7 +173,7 @@ def answer(  # noqa: PLR0912, PLR0917 - as kernels are called, and a call costs 
 def placed(  # noqa: PLR0917 - as kernels are called
     given: GivenArrays,
     steps: StepArrays,
-    asked: AskedArrays,
+    searched: SearchedArrays,
     tables: TableArrays,
     scratch: Scratch,
     conflict: float,
@@ -196,14 +196,14 @@ def placed(  # noqa: PLR0917 - as kernels are called
             return -2.0
         value = scratch.values[spot, kid]
         if not flag:
-            value = unsaid(given, steps, asked, tables, below, kid)
+            value = unsaid(given, steps, searched, tables, below, kid)
             if value == 0.0:
                 return 0.0
         elif value < 0.0:
             return TOO_MANY
         several = value
     if high - low > 1:
-        several = together(given, steps, asked, tables, scratch, conflict, step, kid)
+        several = together(given, steps, searched, tables, scratch, conflict, step, kid)
         if several == TOO_MANY:
             return TOO_MANY
     if high > low and several == 0.0:
@@ -215,7 +215,7 @@ def placed(  # noqa: PLR0917 - as kernels are called
 def unsaid(  # noqa: PLR0917 - as kernels are called
     given: GivenArrays,
     steps: StepArrays,
-    asked: AskedArrays,
+    searched: SearchedArrays,
     tables: TableArrays,
     step: int,
     node: int,
@@ -225,7 +225,7 @@ def unsaid(  # noqa: PLR0917 - as kernels are called
     is_child = not steps.deep[step] and not steps.attributes[step]
     if row != NONE and is_child and tables.excluded[steps.tests[step], row]:
         return 0.0
-    chance: float = asked.chances[step, given.places[node]]
+    chance: float = searched.chances[step, given.places[node]]
     return chance
 
 
@@ -233,7 +233,7 @@ def unsaid(  # noqa: PLR0917 - as kernels are called
 def together(  # noqa: PLR0917 - as kernels are called
     given: GivenArrays,
     steps: StepArrays,
-    asked: AskedArrays,
+    searched: SearchedArrays,
     tables: TableArrays,
     scratch: Scratch,
     conflict: float,
@@ -255,7 +255,7 @@ def together(  # noqa: PLR0917 - as kernels are called
         ways[branch] = end
         if not scratch.flags[spot, node]:
             ways[end], ways[end + 1] = NONE, 0
-            scratch.way_weights[end] = unsaid(given, steps, asked, tables, below, node)
+            scratch.way_weights[end] = unsaid(given, steps, searched, tables, below, node)
             end += 2
             continue
         kinds, number, options = 0, NONE, 0

@@ -75,7 +75,7 @@ class StepArrays(NamedTuple):
     names: I32
 
 
-class AskedArrays(NamedTuple):
+class SearchedArrays(NamedTuple):
     """Patterns that are looked for: `roots` of pattern p, and all `steps` of each, last the root.
 
     `chances` has a row for each step and a column for each place.

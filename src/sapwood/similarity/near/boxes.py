@@ -54,7 +54,7 @@ def stored_labels(filter: Filter) -> frozenset[str]:
     return frozenset(map(label_of, boxes))
 
 
-def asked_labels(filter: Filter, labels: Iterable[str], least: float) -> frozenset[str]:
+def search_labels(filter: Filter, labels: Iterable[str], least: float) -> frozenset[str]:
     """The labels under which a filter searches, of those given."""
     most, boxes = missing_most(least), _attributes(filter)
     return frozenset(
@@ -78,17 +78,17 @@ class BoxBlock:
         self._boxes = [box_of(encode_form(one)) for one in filters]
         self._ranks = _ranks(self._boxes)
 
-    def directions(self, asking: Sequence[int], stored: Sequence[int]) -> Iterator[Directions]:
+    def directions(self, searching: Sequence[int], stored: Sequence[int]) -> Iterator[Directions]:
         """As `PatternBlock.directions`."""
         groups = self._groups(stored)
-        asked: dict[frozenset[Attributes], list[_Group]] = {}
-        for number in asking:
+        searched: dict[frozenset[Attributes], list[_Group]] = {}
+        for number in searching:
             one = self.filters[number]
             kind = _attributes(one)
-            chosen = asked.get(kind)
+            chosen = searched.get(kind)
             if chosen is None:
-                labels = asked_labels(one, (group.label for group in groups), self.least)
-                chosen = asked[kind] = [group for group in groups if group.label in labels]
+                labels = search_labels(one, (group.label for group in groups), self.least)
+                chosen = searched[kind] = [group for group in groups if group.label in labels]
             near: dict[int, float] = {}
             spans = self._spans(number)
             for group in chosen:

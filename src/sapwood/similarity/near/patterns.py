@@ -188,23 +188,23 @@ class PatternBlock:
         there = (name for name, is_in in zip(names, allowed, strict=True) if is_in)
         return frozenset((ANYBODY, *own, *there))
 
-    def directions(self, asking: Sequence[int], stored: Sequence[int]) -> Iterator[Directions]:
+    def directions(self, searching: Sequence[int], stored: Sequence[int]) -> Iterator[Directions]:
         """For each searching pattern the stored ones whose similarity is the least or more.
 
         Both are numbers of patterns. A searching pattern may come several times, with other stored
         ones each time.
         """
-        if not asking or not stored:
+        if not searching or not stored:
             return
-        given = {number: self.table.given(number) for number in asking}
+        given = {number: self.table.given(number) for number in searching}
         allowed = {
             number: [np.packbits(names) for names in self.allowing.allowed(one, every)]
             for number, one in given.items()
             for every in [self.required[number].every]
         }
-        covers = self._covers(asking, stored)
+        covers = self._covers(searching, stored)
         needed, branched = self._needed(stored)
-        kernels = Awaiting(SIMILARITY).compiled(len(asking) * len(stored) * _PAIR)
+        kernels = Awaiting(SIMILARITY).compiled(len(searching) * len(stored) * _PAIR)
         for first in range(0, len(stored), TILE):
             some = slice(first, first + TILE)
             tile = stored[some]
@@ -212,7 +212,7 @@ class PatternBlock:
             estimates = None
             if kernels is not None:
                 estimates = Estimates(kernels, self.table, given, tile)
-            for number in asking:
+            for number in searching:
                 plain, wide = (_within(needed[some], names) for names in allowed[number])
                 candidates = np.flatnonzero(np.where(branched[some], wide, plain))
                 if estimates is not None:
@@ -232,12 +232,12 @@ class PatternBlock:
                 if found:
                     yield Directions(number, list(found), list(found.values()))
 
-    def _covers(self, asking: Iterable[int], stored: Iterable[int]) -> dict[int, set[int]]:
+    def _covers(self, searching: Iterable[int], stored: Iterable[int]) -> dict[int, set[int]]:
         """The stored patterns that cover each searching one."""
         index = XSearchIndex()
         for number in stored:
             index.add(number, self.patterns[number])
-        return {number: set(index.covering(self.patterns[number])) for number in asking}
+        return {number: set(index.covering(self.patterns[number])) for number in searching}
 
     def _needed(self, stored: Sequence[int]) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
         """The names that each stored one requires, as rows of bits, and whether it has branches."""

@@ -40,6 +40,13 @@ WARM_GAIN: Final = 1.2
 """The most warm-up rounds of a system, and the gain that it must show for another one: compilers of
 virtual machines, and Sapwood's kernels, come in while it serves."""
 
+_IDLE_SHARE: Final = 0.05
+_IDLE_S: Final = 0.2
+_AT_WORK_S: Final = 20.0
+"""After a warm-up round a server has ended the work that it began beside it, as the compaction of
+its index, when it uses less than this part of a processor for this long; and the most that it is
+waited for after one round. Where it had such work, another round follows."""
+
 SHARES: Final = (10, 50, 80)
 """Percent of the capacity at which delays are measured."""
 
@@ -71,6 +78,7 @@ FIGURES: Final = (
     "publications_per_s",
     "deliveries_per_s",
     "server_us",
+    "first_us",
     "server_delivery_us",
     "receivers_us",
     *(f"delay_{share}_p{quantile:g}_ms" for share in SHARES for quantile in QUANTILES),
@@ -169,7 +177,7 @@ def _measure(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
     row["subscription_bytes"] = (held - before) / cell.load.size
     cell.publisher.ask("connect", timeout_s=ANSWER_S)
     try:
-        window = _warm_up(cell, settings.seconds)
+        window, row["first_us"] = _warm_up(cell, settings.seconds)
         row |= _capacity(cell, settings.seconds, window)
         for share in SHARES:
             rate = row["publications_per_s"] * share / 100
@@ -210,16 +218,37 @@ def _measure_cold(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
     row["cold_compiled_s"] = max(kept) - begun if kept else None
 
 
-def _warm_up(cell: _Cell, seconds: float) -> int:
-    """Publish until it gets hardly faster; returns the window that fits the last rate."""
-    window, rate = WINDOW_MIN, 0.0
-    for _ in range(WARM_UPS_MAX):
+def _warm_up(cell: _Cell, seconds: float) -> tuple[int, float]:
+    """Publish until it gets hardly faster, and the server does nothing beside.
+
+    Returns the window that fits the last rate, and the processor time of a publication in the first
+    round, in microseconds.
+    """
+    window, rate, first_us = WINDOW_MIN, 0.0, 0.0
+    for warm_up in range(WARM_UPS_MAX):
+        started_s = usage(cell.server.pids()).cpu_s
         _, count, took_s = cell.flood(seconds, window)
+        if warm_up == 0:
+            first_us = (usage(cell.server.pids()).cpu_s - started_s) / count * 1e6
         before, rate = rate, count / took_s
         window = min(WINDOW_MAX, max(WINDOW_MIN, int(rate * seconds / 2)))
-        if rate < before * WARM_GAIN:
+        was_idle = _wait_until_idle(cell.server)
+        if was_idle and rate < before * WARM_GAIN:
             break
-    return window
+    return window, first_us
+
+
+def _wait_until_idle(server: Server) -> bool:
+    """Wait until a server has ended what it does beside; true if there was nothing of the kind."""
+    ends = time.monotonic() + _AT_WORK_S
+    is_first = True
+    while True:
+        before_s = usage(server.pids()).cpu_s
+        time.sleep(_IDLE_S)
+        is_idle = usage(server.pids()).cpu_s - before_s < _IDLE_SHARE * _IDLE_S
+        if is_idle or time.monotonic() > ends:
+            return is_idle and is_first
+        is_first = False
 
 
 def _capacity(cell: _Cell, seconds: float, window: int) -> dict[str, Any]:
@@ -328,7 +357,7 @@ class _Cell:
     """
 
     load: Load
-    #: how many deliveries receivers count for each content of the pool
+    #: the number of deliveries that receivers count for each content of the pool
     counts: Numbers
     folder: Path
     server: Server

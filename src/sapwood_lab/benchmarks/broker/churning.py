@@ -88,7 +88,7 @@ class Churner:
         self._frames = Frames()
         self._churned = Churned()
         self._live: deque[int] = deque()
-        #: what has come and is not decoded: when, and whole frames
+        #: the frames that have come and are not decoded: the time, and whole frames
         self._came: list[tuple[int, bytes]] = []
         self._unanswered = 0
 

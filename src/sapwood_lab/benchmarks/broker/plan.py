@@ -1,4 +1,4 @@
-"""Which cells are measured: what was chosen, or a choice that takes about four minutes."""
+"""The cells to measure: those chosen, or a choice that takes about four minutes."""
 
 from __future__ import annotations
 

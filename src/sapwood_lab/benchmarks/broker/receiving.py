@@ -67,7 +67,7 @@ class _Client:
         self.connection = greeted(address, f"receiver-{number}")
         self.connection.settimeout(0.0)
         self.frames = Frames()
-        #: when and what, whole frames
+        #: the times at which whole frames came, and the frames
         self.log: list[tuple[int, bytes]] = []
         self.waiting = lines[::-1]
         self.unanswered = 0

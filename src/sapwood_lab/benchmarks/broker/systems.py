@@ -66,7 +66,7 @@ class System(Protocol):
         ...
 
     def refuses(self, load: Load, hops: int) -> str:
-        """Why it cannot carry a load; empty where it can."""
+        """The reason why the system cannot carry a load; empty where it can."""
         ...
 
     def with_empty_cache(self) -> System | None:

@@ -33,6 +33,7 @@ _COSTS: Final = (
     Column("x echo", "echo_ratio", ".2f"),
     Column("deliveries/s", "deliveries_per_s", ",.0f"),
     Column("server us", "server_us", ",.1f"),
+    Column("at first", "first_us", ",.1f"),
     Column("a delivery", "server_delivery_us", ",.1f"),
     Column("receivers us", "receivers_us", ",.1f"),
     Column("deliveries are", "remark"),

@@ -45,6 +45,7 @@ def run_memory(
     """Fill an index in a process of its own and see how much that process has grown.
 
     `data` is the folder of real records, where the workload needs one.
+
     Raises `EnvironmentMissingError` where the process could not be run.
     """
     arguments = (name, engine, size, fill_seconds, *([] if data is None else [data]))

@@ -1,4 +1,4 @@
-"""Which workloads are measured: generated ones by name, and real records where they are."""
+"""The workloads to measure: generated ones by name, and real records where they are."""
 
 from __future__ import annotations
 

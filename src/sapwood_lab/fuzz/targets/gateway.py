@@ -267,7 +267,7 @@ class _Door:
         self._broker: Any = None
         self._config: Any = None
         self._state: Any = None
-        #: what the server logs as faults of its own
+        #: the records that the server logs as faults of its own
         self._logged: list[str] = []
 
     def read(self, request: bytes) -> Any:

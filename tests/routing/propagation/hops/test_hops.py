@@ -18,7 +18,7 @@ from sapwood.routing.messages import (
     UnsubscribeMany,
 )
 from sapwood.routing.propagation.hops.hops import HopPropagation
-from sapwood.routing.propagation.telling import How
+from sapwood.routing.propagation.reasons import Treatment
 
 WIDE, NARROW, OTHER = (parse_filter(text) for text in ("x > 1", "x > 5", "y = 2"))
 
@@ -86,10 +86,10 @@ def test_what_came_from_a_neighbor_is_for_those_to_whom_it_leads() -> None:
     of.follow_circle(lambda source, target: target == "near")
     told = sends(of.on_message("a", Subscribe("a.0.1", WIDE, 1)).effects)
     assert [neighbor for neighbor, _ in told] == ["near"]
-    assert [reason.how for reason in of.why("far", "a.0.1")] == [How.NOWHERE]
-    assert [reason.how for reason in of.why("nobody", "a.0.1")] == [How.NOWHERE]
+    assert [reason.how for reason in of.why("far", "a.0.1")] == [Treatment.NOWHERE]
+    assert [reason.how for reason in of.why("nobody", "a.0.1")] == [Treatment.NOWHERE]
     (reason,) = of.why("near", "a.0.1")
-    assert (reason.how, of.held_as("a", reason)) == (How.ITSELF, "a.0.1")
+    assert (reason.how, of.held_as("a", reason)) == (Treatment.ITSELF, "a.0.1")
     assert of.held_as("b", reason) is None
     of.validate()
 

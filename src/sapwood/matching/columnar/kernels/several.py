@@ -109,7 +109,7 @@ class _Held(NamedTuple):
 
 
 class _Matches(NamedTuple):
-    """How much of the two arrays of matches is filled, and the flags so far."""
+    """The numbers of elements written to the two arrays of matches, and the flags so far."""
 
     sure: int
     unverified: int
@@ -190,7 +190,7 @@ def match_several(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _held(numbers: I64, pairs: U32, count: int, known: int, following: U32) -> _Held:
-    """Where everything is in memory for so many values and attributes."""
+    """The arrays of `_Held`, in `numbers` and `pairs`, for `count` values, `known` attributes."""
     return _Held(
         offset(numbers, 4 * known), offset(pairs, 0), offset(pairs, _RANKS * count),
         offset(numbers, 0), offset(numbers, known), offset(numbers, 2 * known),
@@ -238,7 +238,7 @@ def _make_room(buffer: U64, names: U64, held: _Held, known: int) -> int:
 
 @compiled
 def _ranks_of(buffer: U64, attribute: int) -> int:
-    """How many ranks the domain of an attribute has."""
+    """The number of ranks in the domain of an attribute."""
     constants = 0
     for which in (at_column.NUMBER_START, at_column.SINGLE_START, at_column.TEXT_START):
         start = u32(buffer, which)
@@ -376,9 +376,9 @@ def _append(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _holds(buffer: U64, blocks: Blocks, held: _Held, conjunction: int, value: int) -> bool:
-    """Whether one value of each attribute satisfies a conjunction, pattern checks aside.
+    """True if one value of each attribute satisfies a conjunction, pattern checks aside.
 
-    That is `value` of its attribute, if there is one.
+    Of the attribute of `value`, if that is a value, it has to be this one.
     """
     block, own, is_joint = block_of(blocks, conjunction), _NO_VALUE, False
     if value != _NO_VALUE:
@@ -408,7 +408,7 @@ def _holds(buffer: U64, blocks: Blocks, held: _Held, conjunction: int, value: in
 def _is_met(  # noqa: PLR0917 - compiled code takes arrays apart
     buffer: U64, blocks: Blocks, block: Block, held: _Held, number: int, attribute: int
 ) -> bool:
-    """Whether some value of an attribute satisfies a constraint."""
+    """True if any value of an attribute satisfies a constraint."""
     here, table = block.first + 2 * number, held.table[attribute]
     low, width = signed(blocks.words[here]), signed(blocks.words[here + 1])
     if width != SEVERAL:
@@ -430,7 +430,7 @@ def _is_met(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _is_met_by_one(buffer: U64, blocks: Blocks, block: Block, held: _Held, base: int) -> bool:
-    """Whether one value satisfies all constraints on an attribute and what is derived from it."""
+    """True if one value satisfies all constraints on an attribute and its derived attributes."""
     if held.end[base] == 0:
         return True  # absence is the only value
     for value in range(held.first[base], held.end[base]):
@@ -449,7 +449,7 @@ def _is_met_by_one(buffer: U64, blocks: Blocks, block: Block, held: _Held, base:
 
 @compiled
 def _is_within(buffer: U64, blocks: Blocks, block: Block, number: int, rank: int) -> bool:
-    """Whether a rank satisfies a constraint."""
+    """True if a rank satisfies a constraint."""
     here = block.first + 2 * number
     low, width = signed(blocks.words[here]), signed(blocks.words[here + 1])
     if width != SEVERAL:
@@ -463,7 +463,7 @@ def _is_within(buffer: U64, blocks: Blocks, block: Block, number: int, rank: int
 
 @compiled
 def _told(slots: I32, unverified: I32, found: _Matches) -> I32:
-    """What a kernel tells of one record; see `columnar.batch.SegmentMatches.of`."""
+    """The result of the kernel for one record; see `columnar.batch.SegmentMatches.of`."""
     first = HEAD + 2
     told = new_i32(first + found.sure + found.unverified)
     told[FLAGS], told[RECORDS], told[HEAD] = found.flags, 1, found.sure

@@ -9,8 +9,7 @@ beside the trees in a `CountingEngine`; a filter may have conjunctions in both.
 Cost: one search (`tree.py`) for each set of attributes in use, plus the counting engine's price for
 the filters that it holds. Adding is a descent, removing a tombstone. It wins where filters are
 boxes over few, always present attributes, and most of all in `match_any`, which stops at the first
-point; it
-degrades to a scan where nearly every filter has a set of attributes of its own.
+point; it degrades to a scan where nearly every filter has a set of attributes of its own.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ from sapwood.routing.messages import (
 from sapwood.routing.stating import statements_of
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.supply import SupplyWatch
-from sapwood.routing.tables import LinkSubscription, Stated
+from sapwood.routing.tables import ClientIds, LinkSubscription
 
 
 class Mesh:
@@ -199,9 +199,9 @@ class Mesh:
         """The places of the publications that would be refused, by the own branch that carries."""
         return self.forest.own.core.refused(client, publications)
 
-    def stated(self, client: str) -> Stated:
+    def ids_of(self, client: str) -> ClientIds:
         """The ids of an attached client's subscriptions and advertisements."""
-        return self.forest.own.core.stated(client)
+        return self.forest.own.core.ids_of(client)
 
     def statements(self) -> Iterator[ClientInput]:
         """The inputs that restore its clients and their entries: see `Membership.statements`."""

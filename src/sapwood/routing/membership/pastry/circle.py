@@ -119,7 +119,7 @@ class Circle:
         self.out.append(Connect(router, address))
 
     def measured(self, answer: Measured) -> bool:
-        """Take a measured delay; returns whether the representative of a slot changed by it."""
+        """Record a measured delay; true if the representative of a slot changed by it."""
         if self._delays is None or not self._delays.is_measuring(answer.router):
             return False
         delay = self._delays.take(answer.router, answer.delay_s)
@@ -130,7 +130,7 @@ class Circle:
         return False
 
     def _is_nearer(self, router: str) -> bool:
-        """Whether a router without a link is nearer than the representative of its slot."""
+        """True if a router without a link is nearer than the representative of its slot."""
         tables, delays = self.tables, self._delays
         if delays is None or delays.of(router) == UNKNOWN:
             return False

@@ -34,11 +34,11 @@ class Delays:
         return self._known.get(router, UNKNOWN)
 
     def is_measuring(self, router: str) -> bool:
-        """Whether the measurement of a router is under way."""
+        """True while a router is being measured."""
         return router in self._asked
 
     def begin(self, router: str, *, again: bool = False) -> bool:
-        """Whether to measure a router now: its delay is neither known nor being measured.
+        """Begin to measure a router; false if its delay is known, or it is being measured.
 
         With `again` a router that did not answer before is measured once more.
         """

@@ -60,7 +60,7 @@ from sapwood.routing.membership.redundant.confluence import Confluence
 from sapwood.routing.membership.redundant.path import Arrival, Path, Step
 from sapwood.routing.messages import OnPlane
 from sapwood.routing.strategies import Protocol
-from sapwood.routing.tables import LinkSubscription, Stated
+from sapwood.routing.tables import ClientIds, LinkSubscription
 
 
 class Redundant:
@@ -139,9 +139,9 @@ class Redundant:
             refused.update(path.mesh.refused(client, publications))
         return sorted(refused)
 
-    def stated(self, client: str) -> Stated:
+    def ids_of(self, client: str) -> ClientIds:
         """The ids of an attached client's subscriptions and advertisements."""
-        return self.paths[0].mesh.stated(client)
+        return self.paths[0].mesh.ids_of(client)
 
     def statements(self) -> Iterator[ClientInput]:
         """The inputs that restore its clients and their entries: see `Membership.statements`."""

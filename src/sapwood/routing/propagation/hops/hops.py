@@ -51,7 +51,7 @@ from sapwood.routing.messages import (
 )
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS, Change
-from sapwood.routing.propagation.telling import How, Reason, Reasons
+from sapwood.routing.propagation.reasons import Reason, Reasons, Treatment
 from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry
 
 Leads: TypeAlias = Callable[[str, str], bool]
@@ -318,7 +318,7 @@ class HopPropagation(ClientEntries[Interest]):
     def why(self, neighbor: str, key: str) -> Reasons:
         """The reasons why a target has an entry, or does not have it."""
         if neighbor not in self.links or key not in dict(self._candidates(neighbor)):
-            return (Reason(How.NOWHERE),)
+            return (Reason(Treatment.NOWHERE),)
         return self.links[neighbor].why(key)
 
     def held_as(self, neighbor: str, told: Reason) -> str | None:

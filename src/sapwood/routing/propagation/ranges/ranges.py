@@ -34,9 +34,9 @@ from sapwood.routing.client_entries import (
 )
 from sapwood.routing.effects import Effect
 from sapwood.routing.messages import Known, RangeEntries, SubscriptionMessage
-from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS, ToldLink
+from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS, LinkSubscriptions
 from sapwood.routing.propagation.ranges.own import Candidate, Own, OwnSubscriptions, Telling
-from sapwood.routing.propagation.telling import How, Reason, Reasons
+from sapwood.routing.propagation.reasons import Reason, Reasons, Treatment
 from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry
 
 _DIGEST_BYTES: Final = 16
@@ -95,7 +95,7 @@ class RangePropagation(ClientEntries[Interest]):
 
     def why(self, neighbor: str, key: str) -> Reasons:  # noqa: ARG002
         """One reason: subscriptions are sent to ranges, not to neighbors."""
-        return (Reason(How.NOWHERE),)
+        return (Reason(Treatment.NOWHERE),)
 
     def held_as(self, neighbor: str, told: Reason) -> str | None:
         """The key of the entry received from a range; `None` if it is missing."""
@@ -212,7 +212,7 @@ class RangePropagation(ClientEntries[Interest]):
     # Operations of trees, mostly without effect here -------------------------------------------
 
     @property
-    def links(self) -> Mapping[str, ToldLink]:
+    def links(self) -> Mapping[str, LinkSubscriptions]:
         """Empty: subscriptions are sent to ranges, not to neighbors."""
         return {}
 

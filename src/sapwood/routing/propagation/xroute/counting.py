@@ -13,7 +13,9 @@ when every router has counted it, a publication that any of them accepts from th
 towards the subscription by every router on the way.
 
 A change is identified by the router at which it began (`origin`) and its number there. On a tree it
-comes to each router once; where it comes again the overlay has a cycle.
+comes to each router once, and over one link. Where it comes again over another, the overlay has a
+cycle, in which some router hears of it from two sides. Over the same link it may come again: from a
+router on the way that has gone back to an older state and been told of it again.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from sapwood.routing.client_entries import (
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import ConfirmUpdate, SubscriptionMessage, Update
 from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS
-from sapwood.routing.propagation.telling import How, Reason, Reasons
+from sapwood.routing.propagation.reasons import Reason, Reasons, Treatment
 from sapwood.routing.propagation.xroute.node import Node
 from sapwood.routing.propagation.xroute.receipts import Cause, Receipts
 from sapwood.routing.propagation.xroute.search import Containment, MakeIndex
@@ -221,17 +223,17 @@ class CountingPropagation(ClientEntries[Interest]):
     def why(self, neighbor: str, key: str) -> Reasons:
         """The reasons why a neighbor has an entry, or does not have it."""
         if neighbor not in self.links:
-            return (Reason(How.NOWHERE),)
+            return (Reason(Treatment.NOWHERE),)
         entry = self.entries.by_key.get(key)
         if entry is not None and accepts_nothing(entry.content):
-            return (Reason(How.EMPTY),)
+            return (Reason(Treatment.EMPTY),)
         wanted = self.entries.filter_of(key)
         if wanted in self.links[neighbor].pending:
-            return (Reason(How.WAITING),)
+            return (Reason(Treatment.WAITING),)
         if self.links[neighbor].is_unwanted(wanted):
-            return (Reason(How.UNWANTED),)
+            return (Reason(Treatment.UNWANTED),)
         head = self.links[neighbor].entries[wanted].head.filter
-        return (Reason(How.ITSELF if head == wanted else How.COVERED, "", head),)
+        return (Reason(Treatment.ITSELF if head == wanted else Treatment.COVERED, "", head),)
 
     def held_as(self, neighbor: str, told: Reason) -> str | None:
         """The key here of the filter that a neighbor reports to count; `None` if missing."""
@@ -322,13 +324,15 @@ class CountingPropagation(ClientEntries[Interest]):
         return [self.kind.in_force(entry.client, entry.id)]
 
     def _has_come(self, message: Update, neighbor: str) -> bool:
-        """True if a change is one of this router or the last that came from its origin."""
+        """True if a change began here, or the last of its origin came over another link."""
         if message.origin == self._identity:
             return True
         name, _, _ = message.origin.rpartition(".")
         heard = self._heard.get(name)
         self._heard[name] = (message.origin, message.number, neighbor)
-        return heard is not None and heard[:2] == (message.origin, message.number)
+        if heard is None or heard[-1] == neighbor:
+            return False
+        return heard[:2] == (message.origin, message.number)
 
     def _give_keys(
         self, neighbor: str, touched: Iterable[Interest], counted: Container[Interest]

@@ -15,7 +15,7 @@ from msgspec import Struct
 from sapwood.model.interest import Interest
 
 
-class How(StrEnum):
+class Treatment(StrEnum):
     """The treatment of a subscription by a strategy on one link."""
 
     ITSELF = "itself"
@@ -33,7 +33,7 @@ class How(StrEnum):
     NOWHERE = "nowhere"
     """Nothing is propagated on the link: publications are flooded, or only come from elsewhere."""
     EMPTY = "empty"
-    """It accepts nothing, so it is not propagated."""
+    """The filter accepts nothing, so the subscription is not propagated."""
 
 
 class Reason(Struct, array_like=True, frozen=True):
@@ -42,7 +42,7 @@ class Reason(Struct, array_like=True, frozen=True):
     `key` is empty where subscriptions travel as counts, and only the filter is sent.
     """
 
-    how: How
+    how: Treatment
     key: str = ""
     filter: Interest | None = None
 
@@ -50,7 +50,9 @@ class Reason(Struct, array_like=True, frozen=True):
 Reasons: TypeAlias = tuple[Reason, ...]
 """The chain from a subscription to the propagated one; never empty."""
 
-STANDS: frozenset[How] = frozenset({How.ITSELF, How.EQUAL, How.COVERED, How.MERGED})
+STANDS: frozenset[Treatment] = frozenset(
+    {Treatment.ITSELF, Treatment.EQUAL, Treatment.COVERED, Treatment.MERGED}
+)
 """The treatments under which the neighbor has a filter that accepts all of the subscription's."""
 
 
@@ -58,6 +60,6 @@ def stood_for(key: str, representative: str, filters: Mapping[str, Any]) -> Reas
     """The reason where one of several subscriptions, by key, stands for another or for itself."""
     by = filters[representative]
     if representative == key:
-        return (Reason(How.ITSELF, key, by),)
-    how = How.EQUAL if filters.get(key) == by else How.COVERED
+        return (Reason(Treatment.ITSELF, key, by),)
+    how = Treatment.EQUAL if filters.get(key) == by else Treatment.COVERED
     return (Reason(how, representative, by),)

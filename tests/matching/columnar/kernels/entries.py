@@ -28,7 +28,6 @@ from sapwood.matching.columnar.kernels.blocks import (
 )
 from sapwood.matching.columnar.kernels.derivations import read_derived
 from sapwood.matching.columnar.kernels.lanes import holding, lowest, within
-from sapwood.matching.columnar.kernels.lookups import first_beyond
 from sapwood.matching.columnar.kernels.rank_columns import find_present
 from sapwood.matching.columnar.kernels.rank_records import BucketHint, number_rank
 from sapwood.matching.columnar.kernels.views import as_pointer, compiled, keep_alive, offset
@@ -53,6 +52,7 @@ def entry(kernel: F) -> F:
 
 evaluate = entry(evaluation.evaluate)
 find_candidate_ranges = entry(lookups.find_candidate_ranges)
+first_beyond = entry(lookups.first_beyond)
 rank_columns = entry(of_columns.rank_columns)
 rank_record = entry(rank_records.rank_record)
 text_rank = entry(rank_records.text_rank)

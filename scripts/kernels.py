@@ -2,13 +2,16 @@
 
 Compiled code is kept beside the package (`__pycache__`), and one process compiles it while others
 wait; this way nobody waits within a test. Users have `sapwood warm-up` for the same, which this
-calls; the kernels of the space filling curves, which only comparisons use, are called here.
+calls; the kernels of the space filling curves, which only comparisons use, are called here. Those
+that tests call by themselves come in the same process, as they share functions with the sets.
 """
 
 from __future__ import annotations
 
 import sys
 from typing import Final
+
+from tests.matching.columnar.kernels.entries import LIBRARY
 
 from sapwood import parse_filter
 from sapwood.cli.warm_up import NAMES, kernel_sets, warm
@@ -25,6 +28,8 @@ def main() -> int:
     for warmed in warm(kernel_sets(NAMES)):
         sys.stdout.write(f"{warmed.text()}\n")
     search_curves()
+    if LIBRARY is not None:
+        LIBRARY.load()
     return 0
 
 

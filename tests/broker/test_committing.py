@@ -26,7 +26,7 @@ from sapwood.wire.messages import (
     SubscribedReply,
     SubscribeRequest,
 )
-from tests.broker.helpers import Raw, body, running, settings
+from tests.broker.helpers import Raw, body, running, settings, soon
 from tests.patience import PATIENCE_S
 
 
@@ -197,6 +197,9 @@ async def test_a_disk_that_fails_to_make_a_commit_durable_ends_the_broker(
     with pytest.raises(EnvironmentMissingError, match=r"cannot be made durable: Input/output"):
         async with asyncio.timeout(PATIENCE_S):
             await broker.run_until_failure()
+    assert broker.store is not None
+    assert broker.store.commits.ticket() is not None
+    await soon(broker.store.commits.drained())  # there is no hope of that commit
     await broker.stop()
     await pub.close()
 

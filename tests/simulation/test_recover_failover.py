@@ -6,7 +6,7 @@ router that failed; state is right in both, whatever is suspected wrongly and le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 
 from sapwood.errors import SapwoodError
 from sapwood.overlay.shapes import parse_topology
-from sapwood.overlay.topology import Overlay
+from sapwood.overlay.topology import Link, Overlay, Topology
+from sapwood.routing.effects import Disconnect
 from sapwood.routing.inputs import LinkDown, Restored
 from sapwood.routing.protocols import protocol
 from sapwood.routing.upkeep.failover.choice import MakeFailover
-from sapwood.routing.upkeep.failover.failover import Failover
+from sapwood.routing.upkeep.failover.failover import _NOBODY, Failover
 from sapwood.routing.upkeep.failover.plans import NO_PLAN, plans_for
 from sapwood.routing.upkeep.protocol import Action, Kept
-from sapwood.simulation.examination import draw_for, examine
+from sapwood.simulation.examination import draw_for, examine, parted
 from sapwood.simulation.history import SubscriptionName
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.simulator import router_maker
@@ -132,6 +133,35 @@ def cut(world: World) -> None:
     assert judge_world(world).is_clean
 
 
+def move_the_only_one(kind: type[Failover] = Failover, *, crashes: bool) -> World:
+    """The law for entries that no other covers: they move as well, with nobody taken for a circle.
+
+    r4 loses its upstream r2, which is far from r1, and attaches to r1. What r1 knows of it over r2
+    has to go first: r2, which runs, withdraws it; where r2 is down, r1 gives it up.
+    """
+    links_ = (Link("r1", "r2", 0.1), Link("r2", "r3", 0.0), Link("r2", "r4", 0.0))
+    overlay = Topology(("r1", "r2", "r3", "r4"), links_)
+    world = World(overlay, maker(kind, overlay), validate=False)
+    subscribe(world, "r4", "s", "x = 1")
+    world.drain()
+    if crashes:
+        world.crash_router("r2")
+    else:
+        world.fail_link("r2", "r4")
+    world.drain()
+    assert world.tally.links_closed == 0
+    assert frozenset(("r1", "r4")) in links(world)
+    publish(world, "r1", "p", x=1)
+    world.drain()
+    world.heal()
+    world.drain()
+    assert delivered(world) == ["p>r4/ann/s"]
+    assert world.tally.links_closed == 0
+    assert not parted(world)
+    assert judge_world(world).is_clean
+    return world
+
+
 @settings(max_examples=examples(10))
 @given(
     shape=SHAPES,
@@ -156,6 +186,20 @@ def test_an_outage_above_the_threshold_moves_those_below_and_leaves_state_right(
 
 def test_a_link_that_fails_for_long_is_gone_round() -> None:
     cut(world_of("line:4"))
+
+
+@pytest.mark.parametrize("crashes", [True, False])
+def test_who_moves_is_not_taken_for_a_circle(*, crashes: bool) -> None:
+    """Seed 72186 under `failover:5+recover+covering`, smaller."""
+    move_the_only_one(crashes=crashes)
+
+
+def test_a_router_that_moved_away_while_its_former_upstream_was_down_is_found_elsewhere() -> None:
+    world = move_the_only_one(crashes=True)
+    assert frozenset(("r1", "r2")) in links(world)
+    publish(world, "r2", "q", x=1)
+    world.drain()
+    assert received(world, "q") == ["q>r4/ann/s"]
 
 
 def test_a_wrong_suspicion_loses_nothing_of_what_comes_after_it() -> None:
@@ -206,6 +250,26 @@ class KeepsWhatItGaveUp(Failover):
     def link_down(self, link: LinkDown, now: float) -> Iterable[Action]:
         return super().link_down(link, now) if link.neighbor in self._links else ()
 
+    def _give_up(self, neighbor: str, now: float) -> Sequence[Action]:
+        return [one for one in super()._give_up(neighbor, now) if isinstance(one, Disconnect)]
+
+
+class GivesUpItsUpstreamAlone(Failover):
+    """What came from other neighbors is kept for ever."""
+
+    def _give_up(self, neighbor: str, now: float) -> Sequence[Action]:
+        return super()._give_up(neighbor, now) if neighbor == self._upstream else ()
+
+
+class MovesBeforeTheOldWayIsWithdrawn(Failover):
+    """The backup is requested when the upstream is given up."""
+
+    def _leave(self, now: float) -> Sequence[Action]:
+        left = super()._leave(now)
+        while self._seeking is not None and self._seeking[0] == _NOBODY:
+            left = [*left, *self._go_on(now)]
+        return left
+
 
 class MovesAtOnce(Failover):
     """The threshold is not waited for."""
@@ -236,12 +300,21 @@ class ForgetsAtOnce(Failover):
 class RestoresNothing(Failover):
     """What the other upkeep has persisted is not handed to it."""
 
-    def restored(self, restored: Restored, now: float) -> Iterable[Action]:
+    def restored(self, restored: Restored, now: float) -> Iterator[Action]:
         return super().restored(Restored((), restored.first), now)
 
 
 @pytest.mark.parametrize(
-    "mutant", [KeepsWhatItGaveUp, MovesAtOnce, NeverMoves, ForgetsAtOnce, RestoresNothing]
+    "mutant",
+    [
+        KeepsWhatItGaveUp,
+        GivesUpItsUpstreamAlone,
+        MovesBeforeTheOldWayIsWithdrawn,
+        MovesAtOnce,
+        NeverMoves,
+        ForgetsAtOnce,
+        RestoresNothing,
+    ],
 )
 def test_planted_bugs_break_one_of_the_laws(mutant: type[Failover]) -> None:
     def laws() -> None:
@@ -249,6 +322,8 @@ def test_planted_bugs_break_one_of_the_laws(mutant: type[Failover]) -> None:
         fail_briefly(world_of("line:4", mutant), 2, 1.0, Tail.TORN, 2)
         fail_for_long(world_of("line:4", mutant), 1, returns=True)
         cut(world_of("line:4", mutant))
+        move_the_only_one(mutant, crashes=False)
+        move_the_only_one(mutant, crashes=True)
 
     with pytest.raises((AssertionError, SapwoodError)):
         laws()

@@ -274,8 +274,8 @@ class TellsRouting(Unchecked):
 class ForgetsNames(Unchecked):
     """The ids of conversations are not persisted: each crash makes strangers of neighbors."""
 
-    def _remember(self, neighbor: str, conversation: Conversation) -> Persist:
-        return Persist(Note("something else", b""))
+    def _remember(self, neighbor: str, conversation: Conversation) -> list[Persist]:
+        return [Persist(Note("something else", b""))]
 
 
 class IsBornAgain(Unchecked):

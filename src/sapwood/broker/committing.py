@@ -103,6 +103,8 @@ class GroupCommit:
         #: the disk has no room for a commit under way
         self._is_stuck = False
         self.is_full = False
+        #: a commit could not be made durable, so none will be any more
+        self._has_failed = False
         #: functions to call when a ticket is done
         self._callbacks: deque[tuple[int, Callable[[], None]]] = deque()
         self._drained: asyncio.Future[None] | None = None
@@ -142,8 +144,11 @@ class GroupCommit:
             self._callbacks.append((ticket, callback))
 
     async def drained(self) -> None:
-        """Return when everything added so far is committed, or cannot be for want of room."""
-        if self.ticket() is not None and not self.is_full:
+        """Return when everything added so far is committed, or cannot be.
+
+        It cannot be for want of room, or once the disk has failed.
+        """
+        if self.ticket() is not None and not self.is_full and not self._has_failed:
             self._drained = self._loop.create_future()
             await self._drained
 
@@ -276,6 +281,12 @@ class GroupCommit:
             self._is_blocked = blocked
             self._host.blocked(blocked=blocked)
 
+    def _failed(self, error: Exception) -> None:
+        """Take in that a commit cannot be made durable: nobody need wait for it."""
+        self._has_failed = True
+        self._host.not_durable(error)
+        self._set_drained()
+
     def _set_drained(self) -> None:
         if self._drained is not None and not self._drained.done():
             self._drained.set_result(None)
@@ -318,7 +329,7 @@ class GroupCommit:
 
     def _fail(self, error: Exception) -> None:
         told = _not_durable(error) if isinstance(error, OSError) else error
-        self._tell(lambda: self._host.not_durable(told))
+        self._tell(partial(self._failed, told))
 
     def _next(self) -> bool:
         """Write one commit, or do the work that is due; `False` at the end."""

@@ -21,6 +21,10 @@ OWED_BYTES_MAX: Final = 16_777_216
 beyond are in the journal alone, and read back when the neighbor is there: 8 bytes each stay. More
 than a link carries between two acknowledgements."""
 
+LIVES_REMEMBERED_MAX: Final = 256
+"""Lives of a router whose conversations with neighbors it remembers, the latest ones, in one note
+of some 4 KiB. A neighbor that was away for as many restarts is not asked whether it knows more."""
+
 RECALLED_MAX: Final = 1024
 """Publications that are read back from the journal at a time: a few milliseconds' work."""
 

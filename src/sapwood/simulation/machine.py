@@ -15,6 +15,7 @@ from sapwood.routing.inputs import ClientInput, Input
 from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.tables import LinkSubscription
 from sapwood.simulation.network import Network
+from sapwood.simulation.tally import Tally
 
 
 class Machine(Protocol):
@@ -77,6 +78,7 @@ class Rewirable(Protocol):
     topology: Overlay
     network: Network
     routers: dict[str, Machine]
+    tally: Tally
 
     def add_link(self, a: str, b: str, latency_s: float) -> None:
         """Link two routers."""
@@ -102,10 +104,12 @@ def rewire(
     neighbor = effect.neighbor
     is_linked = neighbor in world.topology.neighbors(router)
     if isinstance(effect, Disconnect) and is_linked:
+        world.tally.links_rewired += 1
         world.remove_link(router, neighbor)
     elif isinstance(effect, Connect) and not is_linked and neighbor in world.topology:
         try:
             world.add_link(router, neighbor, world.network.delay(router, neighbor))
+            world.tally.links_rewired += 1
         except InputError as error:
             refused(str(error))
 

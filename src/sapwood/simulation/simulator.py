@@ -145,7 +145,7 @@ def simulate(
         carry_out(world, step.action)
         progress(number)
     world.heal()
-    world.drain()
+    _rest(world)
     world.validate()
     world.watch = None  # probes of the world are not watched
     return Outcome(world, world.history.unanswered())
@@ -189,6 +189,8 @@ def _fail_or_return(
 ) -> None:
     """Let a fault begin or end."""
     match fault:
+        case FailLink(a, b) | ReturnLink(a, b) if _is_gone(world, a, b):
+            pass
         case FailLink(a, b):
             world.fail_link(a, b)
         case ReturnLink(a, b):
@@ -242,19 +244,32 @@ def _rewire(world: World, change: Change) -> None:
         case RemoveRouter(router):
             world.remove_router(router)
         case AddLink(a, b, latency_s):
-            if b not in world.topology.neighbors(a):  # routers may have linked themselves
-                world.add_link(a, b, latency_s)
+            world.standing_by.add(world, a, b, latency_s)
         case RemoveLink(a, b):
-            world.remove_link(a, b)
+            world.standing_by.remove(a, b)
+            if not _is_gone(world, a, b):
+                world.remove_link(a, b)
         case _:
             assert_never(change)
+
+
+def _is_gone(world: World, a: str, b: str) -> bool:
+    """True if routers that link themselves do without a link that the scenario has."""
+    return world.tally.links_rewired > 0 and b not in world.topology.neighbors(a)
+
+
+def _rest(world: World) -> None:
+    """Let everything happen, until links that stand by come up no more."""
+    world.drain()
+    while not world.history.is_mesh and world.standing_by.come_up(world):
+        world.drain()
 
 
 def _wait(world: World, until: Until) -> None:
     """Let time pass until the state is reached, or nothing can happen any more."""
     match until:
         case Until.QUIET:
-            world.drain()
+            _rest(world)
         case Until.CONFIRMED:
             while world.history.owed and world.step():  # until all are answered, or it is quiet
                 pass

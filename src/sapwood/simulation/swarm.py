@@ -138,7 +138,8 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
             timed.extend(_draw_faults(generator, still, seconds))
             if limits.stores:
                 timed.extend(_draw_dooms(generator, still, seconds))
-        timed.extend(_draw_disturbances(disturbing, topology, seconds, limits))
+        if still is not None:
+            timed.extend(_draw_disturbances(disturbing, still, seconds, limits))
         steps.extend(timed_steps(timed))
         if rewiring is not None and rewiring.must_rest:
             steps.append(Step(WaitAction(Until.QUIET)))

@@ -25,5 +25,7 @@ class Tally:
     unsent: int = 0
     #: links that a router closed because its neighbor broke a rule
     links_closed: int = 0
+    #: links that routers added or removed themselves
+    links_rewired: int = 0
     #: routers that crashed
     crashes: int = 0

@@ -81,6 +81,7 @@ from sapwood.simulation.network import (
     is_upkeep,
 )
 from sapwood.simulation.requests import Requests
+from sapwood.simulation.standing_by import StandingBy
 from sapwood.simulation.stored import Stored, Tail, Unit, Wishes
 from sapwood.simulation.tally import Tally
 from sapwood.simulation.tampering import Tampering
@@ -126,6 +127,7 @@ class World(Requests):
         self.tally = Tally()
         self.stored = Stored()
         self.tampering = Tampering(seed)
+        self.standing_by = StandingBy()
         #: is called with each input of a router and its effects, before they are carried out
         self.watch: Callable[[str, Input, Sequence[Effect]], None] | None = None
         self.routers: dict[str, Machine] = {}
@@ -456,10 +458,8 @@ class World(Requests):
         if up and self.network.is_joined(router, neighbor):
             self.history.link_joined(self.now, router, neighbor)
         is_gone = not up and neighbor in self.history.former_neighbors(router)
-        if up:
-            self._feed(router, LinkUp(neighbor, is_lossy=self._is_lossy))
-        else:
-            self._feed(router, LinkDown(neighbor, for_good=is_gone))
+        news = LinkUp(neighbor, is_lossy=self._is_lossy) if up else LinkDown(neighbor, is_gone)
+        self._feed(router, news)
 
     def _start(self, router: str) -> None:
         """Let a router run, with whatever it has kept; all lives of a router begin here."""

@@ -24,7 +24,7 @@ A strategy keeps its state of links itself: one instance for a router, whatever 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
@@ -198,6 +198,15 @@ class Suspecting(Protocol):
 
     def suspect(self, suspicion: Suspicion, now: float) -> Sequence[Action]:
         """Handle the suspicion that a neighbor has failed."""
+        ...
+
+
+@runtime_checkable
+class Keeping(Protocol):
+    """An upkeep that keeps a neighbor's entries while its link is down, until that is for good."""
+
+    def neighbors(self) -> Collection[str]:
+        """The neighbors whose entries are kept, and that are owed messages."""
         ...
 
 

@@ -10,49 +10,20 @@ from hypothesis import strategies as st
 from sapwood.matching.columnar.batch import REPEATS
 from sapwood.matching.columnar.columns import (
     CHECKED,
-    I32,
-    I64,
     IMPLIED_BIT,
-    U8,
     U32,
-    U64,
     Columns,
     block_start_of,
     entry_conjunctions,
 )
-from sapwood.matching.columnar.kernels.batch_join import UNJOINED, join
-from sapwood.matching.columnar.kernels.views import as_pointer, compiled, keep_alive
+from sapwood.matching.columnar.kernels.batch_join import UNJOINED
 from sapwood.matching.columnar.segment import block
 from sapwood.matching.protocol import ALL
 from tests.matching.columnar import plain_kernels as plain
+from tests.matching.columnar.kernels.entries import joined
 from tests.matching.columnar.made import made
 
 Matches = list[tuple[int, int]]
-
-
-@compiled
-def joined(
-    buffer: U64,
-    marks: U8,
-    ranks: U32,
-    candidate_ranges: I64,
-    starts: I64,
-    join_threshold: int,
-    max_matches: int,
-) -> tuple[int, I64, I32]:
-    """`join` for arrays."""
-    found = join(
-        as_pointer(buffer),
-        as_pointer(marks),
-        as_pointer(ranks),
-        candidate_ranges,
-        starts,
-        len(starts) - 1,
-        join_threshold,
-        max_matches,
-    )
-    keep_alive(ranks)
-    return found
 
 
 WHOLE = made([f"a in (1, 3) and b >= {at} or a = 5" for at in range(20)] + ["b like '%x%'"] * 3)

@@ -9,50 +9,22 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.matching.columnar.build import build
-from sapwood.matching.columnar.columns import SLOT_MASK, U32, U64, entry_conjunctions
+from sapwood.matching.columnar.columns import SLOT_MASK, entry_conjunctions
 from sapwood.matching.columnar.derived import Attribute
 from sapwood.matching.columnar.kernels.blocks import (
-    attribute_of,
-    block_of,
-    blocks_of,
-    conjunction_of,
     constraints_of,
     is_in_one,
     mark_removed,
-    size_of,
 )
-from sapwood.matching.columnar.kernels.views import as_pointer, compiled
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.literals import Patterns
 from sapwood.matching.columnar.rows import RowWriter
 from sapwood.matching.columnar.segment import Segment, block
 from tests.matching.columnar import plain_kernels as plain
+from tests.matching.columnar.kernels.entries import constraints_in, sizes_and_conjunctions
 from tests.matching.columnar.made import ALIKE, DIFFERENT, made
 
 MANY = [f"a{at} = 1 and a{at + 1} > {at}" for at in range(1500)]
-
-
-@compiled
-def sizes_and_conjunctions(buffer: U64, entries: int) -> U32:
-    """What `size_of` and `conjunction_of` say of each entry."""
-    blocks, told = blocks_of(as_pointer(buffer)), np.empty(2 * entries, np.uint32)
-    for entry in range(entries):
-        conjunction = conjunction_of(blocks, entry)
-        told[2 * entry], told[2 * entry + 1] = size_of(blocks, conjunction), conjunction
-    return told
-
-
-@compiled
-def constraints_in(buffer: U64, conjunction: int) -> U32:
-    """Attribute, first rank and width of each constraint."""
-    blocks = blocks_of(as_pointer(buffer))
-    here = block_of(blocks, conjunction)
-    told = np.empty(3 * here.constraints, np.uint32)
-    for number in range(here.constraints):
-        told[3 * number] = attribute_of(blocks, here, number)
-        told[3 * number + 1] = blocks.words[here.first + 2 * number]
-        told[3 * number + 2] = blocks.words[here.first + 2 * number + 1]
-    return told
 
 
 @pytest.mark.parametrize("filters", [ALIKE, DIFFERENT, MANY, ["true", "true"]])

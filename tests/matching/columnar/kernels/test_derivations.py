@@ -7,32 +7,21 @@ import pytest
 from hypothesis import example, given, settings
 
 from sapwood.matching.columnar.batch import name_table
-from sapwood.matching.columnar.columns import U8, U64
 from sapwood.matching.columnar.derived import CONSTANT_BYTES_MAX, Derived, Function
-from sapwood.matching.columnar.kernels.derivations import FOLDED_BYTES, read_derived
+from sapwood.matching.columnar.kernels.derivations import FOLDED_BYTES
 from sapwood.matching.columnar.kernels.reading import BOOLEAN, INTEGER, TEXT
-from sapwood.matching.columnar.kernels.views import as_pointer, compiled
 from sapwood.matching.keys import text_bytes
 from sapwood.model.publication import Value
 from tests.examples import examples
+from tests.matching.columnar.kernels.entries import derived_from
 from tests.matching.columnar.patterned import pattern_texts
 
 NAMES = name_table(["a", *(Derived(function, "a") for function in Function)])
 
 
-@compiled
-def derived_from(
-    names: U64, function: int, letters: U8, first: int, last: int, folded: U8
-) -> tuple[int, int, int]:
-    """`read_derived` for arrays."""
-    return read_derived(
-        as_pointer(names), function, as_pointer(letters), first, last, as_pointer(folded)
-    )
-
-
 def derived(function: Function, text: bytes) -> Value | bytes:
     """What a kernel makes of a text that others stand around."""
-    letters = np.frombuffer(b"\xce\xa3a9" + text + b"a9\xce\xa3", np.uint8)
+    letters = np.frombuffer(bytearray(b"\xce\xa3a9" + text + b"a9\xce\xa3"), np.uint8)
     folded = np.full(FOLDED_BYTES + 8, 0xEE, np.uint8)
     kind, whole, end = derived_from(NAMES, int(function), letters, 4, 4 + len(text), folded)
     assert (folded[FOLDED_BYTES:] == 0xEE).all()

@@ -7,33 +7,11 @@ import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.columns import U32
-from sapwood.matching.columnar.kernels.lanes import LANES, holding, lowest, within
-from sapwood.matching.columnar.kernels.views import as_pointer, compiled, offset
+from sapwood.matching.columnar.kernels.lanes import LANES
+from tests.matching.columnar.kernels.entries import lanes_holding, lanes_within, lowest_of
 
 WORDS = st.sampled_from((0, 1, 2, 7, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1))
 RANKS = st.lists(WORDS, min_size=LANES, max_size=LANES)
-
-
-@compiled
-def lanes_within(ranks: U32, skipped: int, low: int, width: int) -> int:
-    """`within` for the ranks that come after some."""
-    found: int = within(offset(as_pointer(ranks), skipped), np.uint32(low), np.uint32(width))
-    return found
-
-
-@compiled
-def lanes_holding(lows: U32, widths: U32, value: int) -> int:
-    """`holding` for arrays."""
-    found: int = holding(as_pointer(lows), as_pointer(widths), np.uint32(value))
-    return found
-
-
-@compiled
-def lowest_of(bits: np.uint64) -> int:
-    """`lowest`, from Python."""
-    found: int = lowest(bits)
-    return found
 
 
 def bits_of(flags: npt.NDArray[np.bool_]) -> int:

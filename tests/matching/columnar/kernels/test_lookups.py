@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.kernels.lookups import find_candidate_ranges, first_beyond
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests.matching.columnar import plain_kernels as plain
+from tests.matching.columnar.kernels.entries import find_candidate_ranges, first_beyond
 from tests.matching.columnar.made import grids_everywhere, made
 from tests.strategies import filters, records
 

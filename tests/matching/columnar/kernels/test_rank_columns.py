@@ -10,15 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.columnar.batch import name_table
-from sapwood.matching.columnar.columns import I64, U32, U64
+from sapwood.matching.columnar.columns import I64
 from sapwood.matching.columnar.kernels.derivations import FOLDED_BYTES
 from sapwood.matching.columnar.kernels.lanes import LANES
-from sapwood.matching.columnar.kernels.rank_columns import find_present, rank_columns
-from sapwood.matching.columnar.kernels.views import as_pointer, compiled
 from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.filter import Filter
 from tests.examples import examples
 from tests.matching.columnar import plain_kernels as plain
+from tests.matching.columnar.kernels.entries import present_in, rank_columns
 from tests.matching.columnar.made import Made, made
 from tests.matching.tabled import Tabled, column_of, tables
 from tests.strategies import filters
@@ -67,19 +66,6 @@ def test_fill_columns_gives_the_ranks_of_records() -> None:
         expected = np.zeros(4, np.uint32)
         plain.rank_record(columns, whole.names(), cast("plain.Readable", row), expected)
         assert ranks.tolist() == expected.tolist()
-
-
-@compiled
-def present_in(names: U64, ranks: U32, width: int, numbers: I64, present: U32) -> int:
-    """`find_present` for arrays."""
-    return find_present(
-        as_pointer(names),
-        as_pointer(ranks),
-        width,
-        as_pointer(numbers),
-        len(numbers),
-        as_pointer(present),
-    )
 
 
 @pytest.mark.parametrize("width", [4, 63, 64, 65, 200, 5000])

@@ -6,22 +6,15 @@ import math
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.columnar.batch import encoded, name_table
 from sapwood.matching.columnar.bucket_hints import bucket_hints
-from sapwood.matching.columnar.columns import U32
 from sapwood.matching.columnar.kernels.derivations import FOLDED_BYTES
 from sapwood.matching.columnar.kernels.rank_records import (
     NUMBERS_BEYOND,
-    BucketHint,
-    number_rank,
-    rank_record,
-    text_rank,
 )
-from sapwood.matching.columnar.kernels.views import as_pointer, compiled
 from sapwood.matching.columnar.ranking import Domains
 from sapwood.matching.keys import number_key
 from sapwood.matching.texts import unpacked
@@ -29,6 +22,7 @@ from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests.examples import examples
 from tests.matching.columnar import plain_kernels as plain
+from tests.matching.columnar.kernels.entries import rank_of, rank_record, text_rank
 from tests.matching.columnar.made import made
 from tests.strategies import filters, numbers, records, texts
 
@@ -36,25 +30,6 @@ EXTREMES = (math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -5e-324, 0.0, -0.0, 
 
 
 TEXTLESS = (np.array([0, 0]), np.zeros(0, np.uint32), ())
-
-
-@compiled
-def rank_of(
-    numbers: npt.NDArray[np.float64],
-    remainders: npt.NDArray[np.int16],
-    first: int,
-    last: int,
-    hint: tuple[U32, int, float],
-    number: float,
-    remainder: int,
-    given: int,
-) -> int:
-    """`number_rank` with a bucket hint of an array."""
-    places, buckets, scale = hint
-    return number_rank(
-        numbers, remainders, first, last,
-        BucketHint(as_pointer(places), buckets, scale), number, remainder, given,
-    )  # fmt: skip
 
 
 CONSTANTS = st.one_of(numbers(), st.sampled_from(EXTREMES), st.integers(-50, 50))
@@ -97,7 +72,7 @@ def test_text_rank_is_its_twins(constants: list[str], head: str, value: str) -> 
     listed = ", ".join("'" + (head + text).replace("'", "''") + "'" for text in constants)
     segment = made([f"a in ({listed})"]).segment()
     data = (head + value).encode()
-    letters = np.frombuffer(b"<" + data + b">", np.uint8)
+    letters = np.frombuffer(bytearray(b"<" + data + b">"), np.uint8)
     last, bounds = int(segment.columns.text_start[1]), (1, 1 + len(data))
     found = text_rank(segment.buffer, 0, last, letters, *bounds)
     assert found == plain.text_rank(segment.columns, 0, last, data)
@@ -114,7 +89,7 @@ def test_rank_record_is_its_twins(wanted: list[Filter], asked: list[Record]) -> 
     buffer, columns = whole.segment().buffer, whole.segment().columns
     names = name_table({**whole.attributes, "late": 10})
     count = int(names[0])
-    letters = np.frombuffer(encoded(asked), np.uint8)
+    letters = np.frombuffer(bytearray(encoded(asked)), np.uint8)
     present = np.arange(count, dtype=np.uint32)
     texts, folded = np.array([-1]), np.empty(FOLDED_BYTES, np.uint8)
     at = 1

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar.columns import U64, Columns
+from sapwood.matching.columnar.columns import Columns
 from sapwood.matching.columnar.kernels import views
 from sapwood.matching.columnar.kernels.views import (
     as_pointer,
@@ -16,46 +15,19 @@ from sapwood.matching.columnar.kernels.views import (
     keep_alive,
     prefetch_objects,
 )
+from tests.matching.columnar.kernels.entries import COPIERS, length_of
 from tests.matching.columnar.made import made
 
 Array = npt.NDArray[Any]
 
 
-def copier(read: Callable[[U64, int], Array]) -> Callable[[U64, int, Array], None]:
-    """Compiled code that copies a column, which has no length where it is read."""
-
-    def copy(buffer: U64, place: int, into: Array) -> None:
-        column = read(as_pointer(buffer), place)
-        for at in range(len(into)):
-            into[at] = column[at]
-
-    return compiled(copy)
-
-
-@compiled
-def length_of(buffer: U64, place: int) -> int:
-    return views.length(buffer, place)
-
-
 def test_views_are_the_columns() -> None:
     segment = made(["a in (1, 2.5) and b > 0.1", f"a <> {2**53 + 1} or b like 'x%'"]).segment()
-    readers = {
-        np.dtype(kind): copier(read)
-        for kind, read in (
-            (np.uint8, views.u8),
-            (np.int16, views.i16),
-            (np.uint32, views.u32),
-            (np.float32, views.f32),
-            (np.float64, views.f64),
-            (np.int64, views.i64),
-            (np.uint64, views.u64),
-        )
-    }
     for place, name in enumerate(Columns._fields):
         column = getattr(segment.columns, name)
         assert length_of(segment.buffer, place) == len(column)
         found = np.zeros_like(column)
-        readers[column.dtype](segment.buffer, place, found)
+        COPIERS[column.dtype](segment.buffer, place, found)
         assert found.tolist() == column.tolist(), name
 
 

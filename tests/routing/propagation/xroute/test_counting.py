@@ -140,6 +140,18 @@ def test_counted_closes_the_link_over_which_a_change_comes_again() -> None:
     assert not any(router.table_sizes().values())
 
 
+def test_counted_takes_a_change_again_over_its_link_and_over_another_when_that_is_gone() -> None:
+    """As where a router on the way has gone back to an older state, or the way is another one."""
+    router = router_with_links("r2", "r3")
+    for change in (Triple(WIDE, 1, 0), Triple(WIDE, 1, 0)):
+        effects = router.handle(Receive("r2", update(7, change)), 0.0)
+        assert not any(isinstance(effect, CloseLink) for effect in effects)
+    router.handle(LinkDown("r2"), 0.0)
+    effects = router.handle(Receive("r3", update(7, Triple(WIDE, 1, 0))), 0.0)
+    assert not any(isinstance(effect, CloseLink) for effect in effects)
+    router.validate()
+
+
 def test_counted_in_a_cycle_of_three_closes_one_link_and_delivers() -> None:
     overlay = Wiring("xroute", (*LINE, ("r3", "r1")))
     overlay.attach("r1", "alice")

@@ -8,13 +8,15 @@ import pytest
 
 from sapwood.errors import PeerError
 from sapwood.language import parse_filter
-from sapwood.routing.effects import Connect, Disconnect, Effect, Send
+from sapwood.routing.effects import Connect, Disconnect, Effect, Persist, Send
 from sapwood.routing.inputs import (
     AttachClient,
     ClientSubscribe,
     LinkDown,
     LinkUp,
+    Note,
     Receive,
+    Restored,
     Suspicion,
     Tick,
 )
@@ -108,6 +110,13 @@ def test_a_backup_that_links_is_the_upstream_and_hears_of_the_tops_only() -> Non
     machine.validate()
 
 
+def test_the_threshold_is_not_missed_where_something_else_comes_first() -> None:
+    machine = attached(Plan("r", (("b", ""),)))
+    machine.handle(LinkUp("below"), 15.0)
+    assert machine.next_deadline() == 15.0
+    assert moves(machine.handle(Tick(), 15.0)) == [Disconnect("r"), Connect("b")]
+
+
 def test_for_want_of_backups_the_upstream_of_the_upstream_is_asked() -> None:
     assert moves(attached(Plan("r")).handle(Tick(), 15.0)) == [Disconnect("r"), Connect("u")]
 
@@ -147,6 +156,71 @@ def test_a_suspicion_of_an_upstream_that_is_alive_gives_it_time_to_withdraw() ->
     assert machine.next_deadline() == 6.0
     assert moves(machine.handle(Tick(), 6.0)) == [Connect("b")]
     machine.validate()
+
+
+def kept(plan: Plan) -> Router:
+    """A router under `recover` with the upstream r and a neighbor below, both linked."""
+    machine = Router("d", planned(protocol("recover+failover:5+covering"), {"d": plan}))
+    for neighbor in ("r", "below"):
+        machine.handle(LinkUp(neighbor), 0.0)
+    return machine
+
+
+def test_where_entries_outlive_their_link_the_old_way_is_withdrawn_first() -> None:
+    machine = kept(Plan("r", (("b", ""),)))
+    machine.handle(LinkDown("r"), 10.0)
+    assert moves(machine.handle(Tick(), 15.0)) == [Disconnect("r")]
+    assert moves(machine.handle(Tick(), 19.9)) == []
+    assert moves(machine.handle(Tick(), 20.0)) == [Connect("b")]
+    machine.validate()
+
+
+def test_where_entries_outlive_their_link_a_wrong_suspicion_costs_twice_the_patience() -> None:
+    machine = kept(Plan("r", (("b", ""),)))
+    assert moves(machine.handle(Suspicion("r", 1.0), 10.0)) == [Disconnect("r")]
+    assert moves(machine.handle(Tick(), 15.0)) == []
+    assert moves(machine.handle(Tick(), 20.0)) == [Connect("b")]
+    machine.validate()
+
+
+def test_where_entries_outlive_their_link_any_neighbor_is_given_up_in_time() -> None:
+    machine = kept(Plan("r"))
+    machine.handle(LinkDown("below"), 10.0)
+    machine.handle(LinkUp("below"), 14.0)
+    assert machine.next_deadline() is None
+    machine.handle(LinkDown("below"), 20.0)
+    effects = machine.handle(Tick(), 25.0)
+    assert moves(effects) == [Disconnect("below")]
+    assert Persist(LinkDown("below")) in effects
+    assert machine.next_deadline() is None
+    machine.handle(LinkDown("r"), 30.0)
+    # There is nobody else: it is given up all the same, and waited for.
+    assert moves(machine.handle(Tick(), 35.0)) == [Disconnect("r"), Connect("r")]
+    machine.validate()
+
+
+def test_a_backup_that_is_given_up_for_want_of_others_is_requested_where_it_listens() -> None:
+    machine = kept(Plan("", (("b", "host:1"),)))
+    machine.handle(LinkUp("b", dialed=True), 1.0)
+    machine.handle(LinkDown("b"), 10.0)
+    assert moves(machine.handle(Tick(), 15.0)) == [Disconnect("b"), Connect("b", "host:1")]
+
+
+def test_a_router_that_is_back_gives_up_those_that_are_not() -> None:
+    records = [e.record for e in kept_records() if isinstance(e, Persist)]
+    records.sort(key=lambda one: not isinstance(one, Note))  # notes come first
+    machine = Router("d", planned(protocol("recover+failover:5+covering"), {"d": Plan("r")}))
+    machine.handle(Restored(records), 50.0)
+    machine.handle(LinkUp("r"), 51.0)
+    assert machine.next_deadline() == 55.0
+    assert moves(machine.handle(Tick(), 55.0)) == [Disconnect("below")]
+    assert machine.next_deadline() is None
+
+
+def kept_records() -> list[Effect]:
+    """The effects of a router that links to r, and to one below."""
+    machine = Router("d", planned(protocol("recover+failover:5+covering"), {"d": Plan("r")}))
+    return [one for name in ("r", "below") for one in machine.handle(LinkUp(name), 0.0)]
 
 
 def test_who_has_no_failure_detector_ignores_suspicions() -> None:

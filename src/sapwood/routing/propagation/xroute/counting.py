@@ -13,7 +13,9 @@ when every router has counted it, a publication that any of them accepts from th
 towards the subscription by every router on the way.
 
 A change is identified by the router at which it began (`origin`) and its number there. On a tree it
-comes to each router once; where it comes again the overlay has a cycle.
+comes to each router once, and over one link. Where it comes again over another, the overlay has a
+cycle, in which some router hears of it from two sides. Over the same link it may come again: from a
+router on the way that has gone back to an older state and been told of it again.
 """
 
 from __future__ import annotations
@@ -322,13 +324,15 @@ class CountingPropagation(ClientEntries[Interest]):
         return [self.kind.in_force(entry.client, entry.id)]
 
     def _has_come(self, message: Update, neighbor: str) -> bool:
-        """True if a change is one of this router or the last that came from its origin."""
+        """True if a change began here, or the last of its origin came over another link."""
         if message.origin == self._identity:
             return True
         name, _, _ = message.origin.rpartition(".")
         heard = self._heard.get(name)
         self._heard[name] = (message.origin, message.number, neighbor)
-        return heard is not None and heard[:2] == (message.origin, message.number)
+        if heard is None or heard[-1] == neighbor:
+            return False
+        return heard[:2] == (message.origin, message.number)
 
     def _give_keys(
         self, neighbor: str, touched: Iterable[Interest], counted: Container[Interest]

@@ -12,15 +12,20 @@ silent for longer than the failure detector is patient
 3. sends the backup all that it would send to a neighbor that comes: of the subscriptions of its
    routers and clients those that no other covers, the tops, and no more.
 
-R's upstream has nothing to do: it forgot the entries of the link when that went down, as if R had
-withdrawn them. So a router that was suspected wrongly is left by one neighbor and does the same:
-state is right afterwards, for more messages. Publications that were on the way to R, or came while
-the way was cut, are lost as they are when a link fails under `replay`.
+Under `replay` R's upstream has nothing to do: it forgot the entries of the link when that went
+down, as if R had withdrawn them. Under an upkeep that keeps them while a link is down (`recover`),
+each router gives up any neighbor, not its upstream alone, whose link has been down for longer than
+it is patient, and is done with its entries then. So a router that was suspected wrongly is left by
+one neighbor and does the same: state is right afterwards, for more messages. Publications that were
+on the way to R, or came while the way was cut, are lost as they are when a link fails under
+`replay`.
 
-Where the link to a suspected router is still up, the backup is requested only after the same
-patience once more: the withdrawals of R have to travel first, for a router that receives entries on
-the new way before would take the two ways for a circle. For that reason patience has to be longer
-than messages take through the overlay.
+The old way has to be withdrawn before the new one is told: a router that receives entries on the
+new way before would take the two ways for a circle. So the backup is requested at once only where R
+was left by others when this router lost it, that is under `replay` where the link is down. Where
+the link is still up, it is requested after the same patience once more; likewise where the link is
+down under `recover`, since R's neighbors give it up only now; and where both is so, after twice the
+patience. For that reason patience has to be longer than messages take through the overlay.
 
 A router that starts, and is not linked to its planned upstream, has the same patience and does the
 same.
@@ -37,7 +42,7 @@ does not announce to be below it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from sapwood.errors import InvariantError
@@ -57,10 +62,14 @@ from sapwood.routing.messages import UpkeepNote
 from sapwood.routing.upkeep.detector.detector import Detector
 from sapwood.routing.upkeep.failover.notes import Standing, note_of, standing_in
 from sapwood.routing.upkeep.failover.plans import Plan
-from sapwood.routing.upkeep.protocol import Action, Kept, Upkeep
+from sapwood.routing.upkeep.protocol import Action, Keeping, Kept, Upkeep
 
 _NOBODY: Final = ""
-"""The name sought while an upstream that was left alive withdraws the entries of this router."""
+"""The name sought while the entries of this router are withdrawn on its old way."""
+
+
+SOUGHT: Final = "sought"
+"""The table that has the backup which is sought."""
 
 
 class Failover:
@@ -71,7 +80,8 @@ class Failover:
     #: _said are the last notes of neighbors, gone ones included while they may be needed
     #: _seeking is the backup requested in place of the upstream, and those still to be tried;
     #: `None` while the upstream is linked or waited for
-    #: the detector watches the upstream while it is not linked, and the backup that is sought
+    #: the detector watches the upstream while it is not linked, and the backup that is sought; and
+    #: other neighbors whose link is down, as long as the inner upkeep keeps their entries
     """
 
     def __init__(self, router: Kept, plan: Plan, detector: Detector, inner: Upkeep) -> None:
@@ -86,7 +96,7 @@ class Failover:
         self._seeking: tuple[str, list[tuple[str, str]]] | None = None
         #: a requested link, by the name it was requested under, and the router that answered
         self._asked: dict[str, str] = {}
-        #: the time of the last input about links; `None` before any
+        #: the time of the last tick, or of the first input; `None` before any
         self._now: float | None = None
 
     @property
@@ -111,6 +121,7 @@ class Failover:
         neighbor = link.neighbor
         self._see(now)
         self._links[neighbor] = None
+        self._detector.forget(neighbor)
         sought = "" if self._seeking is None else self._seeking[0]
         if neighbor in (self._upstream, self._plan.upstream, sought) or link.dialed:
             self._attach(neighbor)
@@ -137,6 +148,8 @@ class Failover:
             self._detector.watch(neighbor, now)
         else:
             self._said.pop(neighbor, None)
+            if not self._inner.is_passive and not link.for_good:
+                self._detector.watch(neighbor, now)
         return [*tell(link, now), *self._tell()]
 
     def suspect(self, suspicion: Suspicion, now: float) -> Sequence[Action]:
@@ -155,6 +168,7 @@ class Failover:
     def tick(self, now: float) -> Sequence[Action]:
         """Give up a suspected upstream or backup, and go on to the next one."""
         self._see(now)
+        self._now = now
         actions: list[Action] = [*self._inner.tick(now)]
         for suspected in self._detector.suspected(now):
             if self._seeking is not None and suspected == self._seeking[0]:
@@ -163,13 +177,22 @@ class Failover:
                 actions.extend(self._leave(now))
             else:
                 self._detector.forget(suspected)
+                actions.extend(self._give_up(suspected, now))
         return actions
 
+    def _give_up(self, neighbor: str, now: float) -> Sequence[Action]:
+        """Give up a neighbor whose link is down, where the inner upkeep keeps its entries."""
+        if self._inner.is_passive or neighbor in self._links:
+            return ()
+        given_up = LinkDown(neighbor, for_good=True)
+        return [*self._inner.link_down(given_up, now), Disconnect(neighbor)]
+
     def _see(self, now: float) -> None:
-        """Note the time; the first time begins the patience with the planned upstream."""
-        if self._now is None and self._upstream:
-            self._detector.watch(self._upstream, now)
-        self._now = now
+        """Begin the patience with the planned upstream at the first input."""
+        if self._now is None:
+            self._now = now
+            if self._upstream:
+                self._detector.watch(self._upstream, now)
 
     def _attach(self, neighbor: str) -> None:
         """Make a neighbor the upstream."""
@@ -197,18 +220,21 @@ class Failover:
         candidates = self._candidates()
         upstream = self._upstream
         self._detector.forget(upstream)
+        was_linked = upstream in self._links
+        again = upstream, self._address_of(upstream)
         if not candidates:
-            was_planned = upstream == self._plan.upstream and upstream not in self._links
-            return [Connect(upstream, self._address_of(upstream))] if was_planned else ()
-        self._seeking = (_NOBODY, [*candidates, (upstream, self._address_of(upstream))])
-        given_up = LinkDown(upstream, for_good=True)
-        if upstream not in self._links:
-            owed = () if self._inner.is_passive else self._inner.link_down(given_up, now)
-            return [*owed, Disconnect(upstream), *self._go_on(now)]
+            given_up = self._give_up(upstream, now)
+            is_due = bool(given_up) or (upstream == self._plan.upstream and not was_linked)
+            return [*given_up, Connect(*again)] if is_due else ()
+        pauses = was_linked + (not self._inner.is_passive)
+        self._seeking = (_NOBODY, [*[(_NOBODY, "")] * pauses, *candidates, again])
+        if not was_linked:
+            left = self._give_up(upstream, now) or [Disconnect(upstream)]
+            return [*left, *self._go_on(now)]
         del self._links[upstream]
         self._told.pop(upstream, None)
-        self._detector.watch(_NOBODY, now)
-        return [*self._inner.link_down(given_up, now), Disconnect(upstream)]
+        done = self._inner.link_down(LinkDown(upstream, for_good=True), now)
+        return [*done, Disconnect(upstream), *self._go_on(now)]
 
     def _go_on(self, now: float) -> Sequence[Action]:
         """Seek the next backup; the last of them is waited for without end."""
@@ -217,18 +243,21 @@ class Failover:
         actions: list[Action] = []
         self._detector.forget(sought)
         if sought != _NOBODY and sought not in self._links:
-            actions.append(Disconnect(sought))
+            actions += self._give_up(sought, now) or [Disconnect(sought)]
         (name, address), *rest = rest
         self._seeking = (name, rest)
         if rest:
             self._detector.watch(name, now)
-            if name in self._links:  # it is below: as one that does not answer
+            if name == _NOBODY or name in self._links:  # below: as one that does not answer
                 return actions
         return [*actions, Connect(name, address)]
 
     def _address_of(self, neighbor: str) -> str:
+        """Where a neighbor listens, as it has said itself, or as planned; or empty."""
         said = self._said.get(neighbor)
-        return "" if said is None else said.address
+        if said is not None and said.address:
+            return said.address
+        return dict(self._plan.backups).get(neighbor, "")
 
     # Notes of neighbors ------------------------------------------------------------------------
 
@@ -288,16 +317,26 @@ class Failover:
         """Pass a sent message to the inner upkeep."""
         return self._inner.sent(send, now)
 
-    def restored(self, restored: Restored, now: float) -> Iterable[Action]:
-        """Restore the inner upkeep: neighbors send their standing when their links are up."""
-        return self._inner.restored(restored, now)
+    def restored(self, restored: Restored, now: float) -> Iterator[Action]:
+        """Restore the inner upkeep: neighbors send their standing when their links are up.
+
+        Patience begins with those that the inner upkeep kept entries of.
+        """
+        yield from self._inner.restored(restored, now)
+        self._see(now)
+        if isinstance(self._inner, Keeping):
+            for neighbor in self._inner.neighbors():
+                self._detector.watch(neighbor, now)
 
     def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:
         """Pass recalled publications to the inner upkeep."""
         return self._inner.recalled(recalled, now)
 
     def next_deadline(self) -> float | None:
-        """The end of patience, or the inner deadline; at once before the first patience."""
+        """The end of patience, or the inner deadline; at once before the first patience.
+
+        Patience that has ended since the last tick is due, whatever came meanwhile.
+        """
         if self._now is None:
             return 0.0 if self._upstream else self._inner.next_deadline()
         deadlines = (self._detector.next_deadline(self._now), self._inner.next_deadline())
@@ -305,7 +344,7 @@ class Failover:
 
     def table_sizes(self) -> dict[str, int]:
         """The tables of the inner upkeep, and `sought`: 1 while a backup is sought."""
-        return {**self._inner.table_sizes(), "sought": int(self._seeking is not None)}
+        return {**self._inner.table_sizes(), SOUGHT: int(self._seeking is not None)}
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""

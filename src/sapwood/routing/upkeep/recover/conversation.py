@@ -6,9 +6,9 @@ distinguishes an end that continues from one that has lost its state, or has old
 * both know both ids: they continue, each from what the other has taken;
 * an end receives a new id of the other's while it has taken nothing and none of its messages is
   missing: it takes the id over;
-* the other has an id that this end never gave, or has taken messages that this end never made: this
-  end has an older state than it once had. Whatever it sends may contradict what it has sent: it
-  begins afresh with every neighbor;
+* the other has an id that this end never gave (`given`), or has taken messages that this end never
+  made: this end has an older state than it once had. Whatever it sends may contradict what it has
+  sent: it begins afresh with every neighbor;
 * all else: what came from there is void. The end begins afresh, under a new id.
 
 An end whose ids change sends `Back` again, and sends nothing that is counted until the other has

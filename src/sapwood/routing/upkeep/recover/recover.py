@@ -33,13 +33,7 @@ from typing import Final, NamedTuple, get_args
 import msgspec
 
 from sapwood.errors import InvariantError
-from sapwood.limits.recover import (
-    ACK_DELAY_S,
-    ACK_EVERY,
-    MARK_EVERY,
-    RECALLED_MAX,
-    RESENT_MAX,
-)
+from sapwood.limits.recover import ACK_DELAY_S, ACK_EVERY, MARK_EVERY, RECALLED_MAX, RESENT_MAX
 from sapwood.routing.effects import CloseLink, Effect, Persist, Recall, Release, Send, SendMany
 from sapwood.routing.inputs import (
     Change,
@@ -56,16 +50,12 @@ from sapwood.routing.inputs import (
     Renewal,
     Restored,
 )
-from sapwood.routing.messages import (
-    Publish,
-    UpkeepMessage,
-    UpkeepNote,
-    carried,
-)
+from sapwood.routing.messages import Publish, UpkeepMessage, UpkeepNote, carried
 from sapwood.routing.records import is_state, places_of, publications_in, rest_of, size_of
 from sapwood.routing.upkeep.protocol import Action, Kept, Refill, Resume
 from sapwood.routing.upkeep.recover.checkpoint import Head, checkpoint_of, head_of
 from sapwood.routing.upkeep.recover.conversation import Conversation, Verdict
+from sapwood.routing.upkeep.recover.given import GIVEN, GivenIds
 from sapwood.routing.upkeep.recover.marks import Mark, Marks, decoded, encoded
 from sapwood.routing.upkeep.recover.notes import (
     Back,
@@ -109,6 +99,7 @@ class Recover:
         #: the ids of conversations are of this life of the router, also where it resumes another
         self._life = router.incarnation
         self._begun = 0
+        self._given = GivenIds()
         self._is_known = False
         #: true if this life has found itself to be an older one
         self._is_renewed = False
@@ -286,6 +277,8 @@ class Recover:
                     if name == INCARNATION:
                         self._is_known = True
                         yield Resume(int.from_bytes(value))
+                    elif name == GIVEN:
+                        self._given.restore(value)
                     elif name == MARK:
                         mark = decoded(value)
                     elif name.startswith(BOUND) and value:
@@ -416,10 +409,11 @@ class Recover:
         self, neighbor: str, conversation: Conversation, back: Back, now: float
     ) -> Sequence[Action]:
         before, was_bounded = conversation.theirs, conversation.restored is not None
-        verdict = conversation.hear(back)
+        is_lost = self._given.has_lost(back.theirs, self._life)
+        verdict = Verdict.BEHIND if is_lost and not self._is_renewed else conversation.hear(back)
         self._due.pop(neighbor, None)
         if verdict is Verdict.BEHIND and not self._is_renewed and back.theirs is not None:
-            conversation.theirs = back.mine
+            conversation.theirs, conversation.has_heard = back.mine, True
             return self._renew(back.theirs.life)
         if verdict in {Verdict.AFRESH, Verdict.BEHIND}:
             return self._begin_afresh(neighbor, back.mine)
@@ -427,7 +421,7 @@ class Recover:
         if was_bounded and conversation.restored is None:
             actions.append(_unbounded(neighbor))
         if conversation.theirs != before:
-            actions.append(self._remember(neighbor, conversation))
+            actions.extend(self._remember(neighbor, conversation))
             actions.append(Send(neighbor, note_of(conversation.back())))
         if verdict is Verdict.AGREED:
             first = From(conversation.owed.acknowledged + 1)
@@ -446,7 +440,7 @@ class Recover:
         begun.theirs, begun.has_heard = theirs, True
         remembered = self._remember(neighbor, begun)
         actions.append(_unbounded(neighbor))
-        return [*actions, *self._log(up), up, remembered, Send(neighbor, note_of(begun.back()))]
+        return [*actions, *self._log(up), up, *remembered, Send(neighbor, note_of(begun.back()))]
 
     def _renew(self, known: int) -> Sequence[Action]:
         """Become another router: a later life, as late as `known`, sent what is lost here.
@@ -456,6 +450,7 @@ class Recover:
         """
         self._is_renewed = True
         self._life = max(self._life, known + 1)
+        self._given.begin_anew()
         self._due.clear()
         stated = list(self._router.membership.statements())
         renewal = Renewal(self._life)
@@ -468,7 +463,7 @@ class Recover:
             if before.has_heard:
                 begun.theirs, begun.has_heard = before.theirs, True
             up = LinkUp(neighbor)
-            actions += [self._remember(neighbor, begun), _unbounded(neighbor), *self._log(up), up]
+            actions += [*self._remember(neighbor, begun), _unbounded(neighbor), *self._log(up), up]
             if neighbor in self._up:
                 actions.append(Send(neighbor, note_of(begun.back())))
         return actions
@@ -516,7 +511,8 @@ class Recover:
     def _begin(self, neighbor: str) -> Sequence[Effect]:
         """Begin with a neighbor that is not known."""
         conversation = self._links[neighbor] = self._make()
-        return [*self._incarnation(), self._remember(neighbor, conversation), _unbounded(neighbor)]
+        remembered = self._remember(neighbor, conversation)
+        return [*self._incarnation(), *remembered, _unbounded(neighbor)]
 
     def _end(self, neighbor: str) -> Sequence[Action]:
         """Let routing forget a neighbor, and forget the messages that it is owed."""
@@ -535,9 +531,11 @@ class Recover:
         self._begun += 1
         return Conversation(ConversationId(self._life, self._begun))
 
-    def _remember(self, neighbor: str, conversation: Conversation) -> Persist:
+    def _remember(self, neighbor: str, conversation: Conversation) -> list[Persist]:
         ids = (conversation.mine, conversation.theirs)
-        return Persist(Note(LINK + neighbor, msgspec.msgpack.encode(ids)))
+        note = Persist(Note(LINK + neighbor, msgspec.msgpack.encode(ids)))
+        is_new = conversation.mine.life == self._life
+        return [*(self._given.give(conversation.mine) if is_new else ()), note]
 
     def _log(self, record: Record) -> list[Effect]:
         """Persist a record; before the first one, the router's incarnation."""
@@ -575,7 +573,8 @@ class Recover:
         if self._is_known:
             return []
         self._is_known = True
-        return [Persist(Note(INCARNATION, self._router.incarnation.to_bytes(8)))]
+        incarnation = Persist(Note(INCARNATION, self._router.incarnation.to_bytes(8)))
+        return [incarnation, *self._given.give(ConversationId(self._life, 0))]
 
 
 class _Reading(NamedTuple):

@@ -23,6 +23,7 @@ from sapwood.routing.upkeep.failover.choice import MakeFailover
 from sapwood.routing.upkeep.failover.failover import _NOBODY, Failover
 from sapwood.routing.upkeep.failover.plans import NO_PLAN, plans_for
 from sapwood.routing.upkeep.protocol import Action, Kept
+from sapwood.simulation import world as world_module
 from sapwood.simulation.examination import draw_for, examine, parted
 from sapwood.simulation.history import SubscriptionName
 from sapwood.simulation.machine import MakeRouter
@@ -316,7 +317,12 @@ class RestoresNothing(Failover):
         RestoresNothing,
     ],
 )
-def test_planted_bugs_break_one_of_the_laws(mutant: type[Failover]) -> None:
+def test_planted_bugs_break_one_of_the_laws(
+    mutant: type[Failover], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of a router that waits for ever a hundred ticks say as much as ten thousand.
+    monkeypatch.setattr(world_module, "SIMULATION_RESTLESS_TICKS_MAX", 100)
+
     def laws() -> None:
         fail_briefly(world_of("line:4", mutant), 1, 1.0)
         fail_briefly(world_of("line:4", mutant), 2, 1.0, Tail.TORN, 2)

@@ -148,7 +148,7 @@ def test_a_router_begins_with_the_checkpoint_and_the_records_since(tmp_path: Pat
     let_go(unread)
     again = Life(tmp_path)
     assert [len(one.parts) > 1 for one in again.checkpoints] == [True]
-    assert again.records == 5  # two notes, the checkpoint, s8 and s9
+    assert again.records == 6  # three notes, the checkpoint, s8 and s9
     assert again.subscriptions == [one for one in expected if one[1] != "s9"]
     assert again.store.findings == []
     # The next keys go on where the last ones were.

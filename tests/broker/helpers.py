@@ -22,7 +22,7 @@ from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address
 from sapwood.wire.codec import Decoder, append_message, greeting_frame
 from sapwood.wire.greetings import Greeting, Hello, Refusal, Role, Welcome
-from sapwood.wire.messages import Goodbye, LinkEstablished, LinkState, Message
+from sapwood.wire.messages import AcceptedReply, Goodbye, LinkEstablished, LinkState, Message
 from sapwood.wire.publications import encode_publication
 from tests.patience import PATIENCE_S
 from tests.wire.items import one_by_one
@@ -218,6 +218,16 @@ class Raw:
         while not isinstance(found[-1], kind):
             found.append(await self.next())
         return found
+
+    async def until_accepted(self, number: int) -> list[Any]:
+        """All messages until this publication is accepted, but for acknowledgements.
+
+        There are several of these where a turn ends between two publications.
+        """
+        found: list[Any] = [await self.next()]
+        while found[-1] != AcceptedReply(number):
+            found.append(await self.next())
+        return [one for one in found if not isinstance(one, AcceptedReply)]
 
     async def goodbye(self) -> Goodbye:
         """The broker's goodbye, after which it closes."""

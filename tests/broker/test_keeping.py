@@ -61,14 +61,6 @@ def journal_lines(folder: Path) -> list[Any]:
     return [json.loads(line) for line in found]
 
 
-async def until_accepted(raw: Raw, number: int) -> list[Any]:
-    """What the broker says until it has accepted this publication, without what it accepts."""
-    heard: list[Any] = []
-    while not (heard and heard[-1] == AcceptedReply(number)):
-        heard.append(await raw.next())
-    return [one for one in heard if not isinstance(one, AcceptedReply)]
-
-
 async def test_what_was_acknowledged_is_in_the_journal_after_a_restart(tmp_path: Path) -> None:
     for run in range(2):
         async with running(settings(data=tmp_path)) as broker:
@@ -93,7 +85,7 @@ async def test_an_id_that_was_accepted_is_accepted_again_and_goes_nowhere(tmp_pa
         raw.say(SubscribeRequest("s", "true"))
         assert await raw.next() == SubscribedReply("s")
         raw.say(*(PublishRequest(n, body(id_)) for n, id_ in enumerate(("p", "p", "q"), 1)))
-        heard = await until_accepted(raw, 3)
+        heard = await raw.until_accepted(3)
         assert heard == [Delivery(("s",), body("p")), Delivery(("s",), body("q"))]
         raw.say(ReplayRequest(0, 9))
         assert ids(await raw.next()) == ["p", "q"]
@@ -110,11 +102,11 @@ async def test_a_client_takes_no_id_from_another_and_one_of_its_own_once(tmp_pat
             for name in ("ann", "bob"):
                 raw = await Raw.client(broker.address, name, session)
                 raw.say(*(PublishRequest(n, body(f"p{n}", by=name)) for n in (1, 2, 3)))
-                await until_accepted(raw, 3)
+                await raw.until_accepted(3)
                 raw.say(PublishRequest(4, body("p4", by=name, at=session)))
-                await until_accepted(raw, 4)
+                await raw.until_accepted(4)
                 raw.say(PublishRequest(5, body(session, by=name)))  # sent last, so all is there
-                await until_accepted(raw, 5)
+                await raw.until_accepted(5)
                 await raw.close()
             new = ["p1", "p2", "p3", "p4", "s0"] if session == "s0" else ["s1"]
             heard = [await subscriber.next() for _ in range(2 * len(new))]

@@ -138,9 +138,8 @@ class ColumnarEngine(MergeTree):
         and a publisher would wait for what a subscriber has brought.
         """
         policy = self._policy
-        most = policy.frozen_max if worker() is None else policy.poured_max
-        if is_matched and worker() is not None:
-            most = 1
+        beside = 1 if is_matched else policy.poured_max
+        most = policy.frozen_max if worker() is None else beside
         if len(self._state.frozen_rows) >= most:
             self._compact_newest()
 
@@ -172,11 +171,11 @@ class ColumnarEngine(MergeTree):
             self._taken -= len(held)
             for slot in held[locations == IN_MEMTABLE].tolist():
                 self._forget_added(slot)
-            aliases = self._aliases
-            serials = {one: aliases.get(one, one) for one in np.unique(locations).tolist()}
-            for serial in dict.fromkeys(serials[one] for one in serials if one >= 0):
-                former = [one for one in serials if serials[one] == serial]
-                self._remove_from(serial, held[np.isin(locations, former)].tolist())
+            # All of a segment at once: it may be built again then, and has another number.
+            for former, serial in self._aliases.items():
+                locations[locations == former] = serial
+            for serial in np.unique(locations[locations >= 0]).tolist():
+                self._remove_from(serial, held[locations == serial].tolist())
 
     def _forget_added(self, slot: int) -> None:
         """Remove a filter from the memtable; the lock is held."""

@@ -224,18 +224,16 @@ def _warm_up(cell: _Cell, seconds: float) -> tuple[int, float]:
     Returns the window that fits the last rate, and the processor time of a publication in the first
     round, in microseconds.
     """
-    window, rate, first_us = WINDOW_MIN, 0.0, 0.0
-    for warm_up in range(WARM_UPS_MAX):
-        started_s = usage(cell.server.pids()).cpu_s
-        _, count, took_s = cell.flood(seconds, window)
-        if warm_up == 0:
-            first_us = (usage(cell.server.pids()).cpu_s - started_s) / count * 1e6
-        before, rate = rate, count / took_s
+    window, rate, costs_us = WINDOW_MIN, 0.0, list[float]()
+    for _ in range(WARM_UPS_MAX):
+        figures = _capacity(cell, seconds, window)
+        costs_us.append(figures["server_us"])
+        before, rate = rate, figures["publications_per_s"]
         window = min(WINDOW_MAX, max(WINDOW_MIN, int(rate * seconds / 2)))
         was_idle = _wait_until_idle(cell.server)
         if was_idle and rate < before * WARM_GAIN:
             break
-    return window, first_us
+    return window, costs_us[0]
 
 
 def _wait_until_idle(server: Server) -> bool:

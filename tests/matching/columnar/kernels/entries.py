@@ -174,28 +174,28 @@ def length_of(buffer: ReadOnly[U64], place: int) -> int:
     return views.length(buffer, place)
 
 
-def copier(kind: type[np.generic], read: Callable[[U64, int], Array]) -> Callable[..., None]:
-    """Compiled code that copies a column, which has no length where it is read."""
+def copier(column_type: object, read: Callable[[U64, int], Array]) -> Callable[..., None]:
+    """Compiled code that copies a column of a type, which has no length where it is read."""
 
     def copy(buffer: ReadOnly[U64], place: int, into: Array) -> None:
         column = read(as_pointer(buffer), place)
         for at in range(len(into)):
             into[at] = column[at]
 
-    copy.__annotations__["into"] = npt.NDArray[kind]  # type: ignore[valid-type]
+    copy.__annotations__["into"] = column_type
     return compiled(copy)
 
 
 COPIERS: Final = {
-    np.dtype(kind): copier(kind, read)
-    for kind, read in (
-        (np.uint8, views.u8),
-        (np.int16, views.i16),
-        (np.uint32, views.u32),
-        (np.float32, views.f32),
-        (np.float64, views.f64),
-        (np.int64, views.i64),
-        (np.uint64, views.u64),
+    np.dtype(kind): copier(column_type, read)
+    for kind, column_type, read in (
+        (np.uint8, U8, views.u8),
+        (np.int16, npt.NDArray[np.int16], views.i16),
+        (np.uint32, U32, views.u32),
+        (np.float32, npt.NDArray[np.float32], views.f32),
+        (np.float64, npt.NDArray[np.float64], views.f64),
+        (np.int64, I64, views.i64),
+        (np.uint64, U64, views.u64),
     )
 }
 """The kind of a column's values -> what copies such a column."""

@@ -27,6 +27,11 @@ Hop: TypeAlias = tuple[str, str]
 """A link in one direction: from a router to a neighbor."""
 
 
+def undirected(a: str, b: str) -> Hop:
+    """The key of a link in whichever direction: its ends in the order of their names."""
+    return min(a, b), max(a, b)
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """Two routers that can talk to each other; a message takes `latency_s` seconds either way."""

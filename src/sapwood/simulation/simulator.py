@@ -189,8 +189,6 @@ def _fail_or_return(
 ) -> None:
     """Let a fault begin or end."""
     match fault:
-        case FailLink(a, b) | ReturnLink(a, b) if _is_gone(world, a, b):
-            pass
         case FailLink(a, b):
             world.fail_link(a, b)
         case ReturnLink(a, b):
@@ -247,15 +245,11 @@ def _rewire(world: World, change: Change) -> None:
             world.standing_by.add(world, a, b, latency_s)
         case RemoveLink(a, b):
             world.standing_by.remove(a, b)
-            if not _is_gone(world, a, b):
+            is_rewired = world.tally.links_rewired > 0  # routers may do without this link
+            if not is_rewired or b in world.topology.neighbors(a):
                 world.remove_link(a, b)
         case _:
             assert_never(change)
-
-
-def _is_gone(world: World, a: str, b: str) -> bool:
-    """True if routers that link themselves do without a link that the scenario has."""
-    return world.tally.links_rewired > 0 and b not in world.topology.neighbors(a)
 
 
 def _rest(world: World) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from sapwood.errors import InputError
-from sapwood.overlay.topology import Hop, Overlay
+from sapwood.overlay.topology import Hop, Overlay, undirected
 from sapwood.simulation.tally import Tally
 from sapwood.simulation.trace import Trace
 
@@ -49,11 +49,11 @@ class StandingBy:
             if not world.tally.links_rewired:
                 raise
             world.trace.remark(world.now, str(error))
-        self._added[min(a, b), max(a, b)] = latency_s
+        self._added[undirected(a, b)] = latency_s
 
     def remove(self, a: str, b: str) -> None:
         """Let a link stand by no more, if it did."""
-        self._added.pop((min(a, b), max(a, b)), None)
+        self._added.pop(undirected(a, b), None)
 
     def come_up(self, world: Linked) -> bool:
         """Add those that close no circle any more; true if there was one."""

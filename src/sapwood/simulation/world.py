@@ -17,7 +17,7 @@ from typing import Final
 from sapwood.errors import InputError, InvariantError, LimitError
 from sapwood.limits import SIMULATION_INPUTS_MAX, SIMULATION_RESTLESS_TICKS_MAX
 from sapwood.overlay.rewiring import with_link, with_router, without_link, without_router
-from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Hop, Link, Overlay
+from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Hop, Link, Overlay, undirected
 from sapwood.overlay.wiring import Wiring
 from sapwood.routing.effects import (
     AcceptedMany,
@@ -137,8 +137,7 @@ class World(Requests):
         self._unchecked: dict[str, int] = {}
         self._is_lossy = lossy
         #: whether tables heal: then a message lost on one link may be missed elsewhere
-        self._heals = calm_s > 0
-        self._inputs_max = inputs_max
+        self._heals, self._inputs_max = calm_s > 0, inputs_max
         self._incarnations = dict.fromkeys(topology.routers, 0)
         self._failed: dict[Hop, None] = {}
         #: routers that have had an older state, and whether they are to return with it
@@ -179,7 +178,7 @@ class World(Requests):
         if self._is_gone(a, b):
             return
         self.topology.link(a, b)
-        self._failed[min(a, b), max(a, b)] = None
+        self._failed[undirected(a, b)] = None
         self._take_down(a, b, "failed")
 
     def return_link(self, a: str, b: str) -> None:
@@ -187,7 +186,7 @@ class World(Requests):
         if self._is_gone(a, b):
             return
         self.topology.link(a, b)
-        self._failed.pop((min(a, b), max(a, b)), None)
+        self._failed.pop(undirected(a, b), None)
         self._bring_up(a, b, "failed")
 
     def suspect(self, router: str, neighbor: str, seconds: float) -> None:
@@ -484,11 +483,12 @@ class World(Requests):
         self._timers.changed(self.now)
 
     def _is_gone(self, a: str, b: str) -> bool:
-        """True if routers have given up a link that there was."""
-        return b in self.history.ever_linked(a) and b not in self.topology.neighbors(a)
+        """True if routers have given up a link that there was, or do without an added one."""
+        is_known = self.tally.links_rewired > 0 or b in self.history.ever_linked(a)
+        return is_known and b not in self.topology.neighbors(a)
 
     def _remove_link(self, a: str, b: str) -> None:
-        self._failed.pop((min(a, b), max(a, b)), None)
+        self._failed.pop(undirected(a, b), None)
         self.trace.remark(self.now, f"link {a}-{b} is removed")
         self._take_down(a, b, REMOVED)
         self.history.link_removed(a, b)

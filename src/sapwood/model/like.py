@@ -8,7 +8,6 @@ no regular expression engine is involved.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -114,19 +113,24 @@ class Pattern:
     """
 
     letters: str
-    _segments: tuple[_Segment, ...] = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        segments = tuple(
-            _Gapped.of(part) if _ANY_CHAR_LETTER in part else sys.intern(part)  # many are alike
-            for part in self.letters.split(_ANY_RUN_LETTER)
-        )
-        object.__setattr__(self, "_segments", segments)
+    #: the segments, once a text was compared: those of most patterns no one asks for
+    _known: tuple[_Segment, ...] = field(default=(), init=False, compare=False, repr=False)
 
     @classmethod
     def of(cls, tokens: Iterable[Token]) -> Pattern:
         """The pattern of these tokens, whose wildcards are in order."""
         return cls("".join(map(_letter, tokens)))
+
+    @property
+    def _segments(self) -> tuple[_Segment, ...]:
+        """What stands before, between and behind the `%`."""
+        if not self._known:
+            segments = tuple(
+                _Gapped.of(part) if _ANY_CHAR_LETTER in part else part
+                for part in self.letters.split(_ANY_RUN_LETTER)
+            )
+            object.__setattr__(self, "_known", segments)
+        return self._known
 
     @property
     def tokens(self) -> tuple[Token, ...]:
@@ -160,7 +164,7 @@ class Pattern:
             else:
                 tokens.append(char)
         pattern = cls.of(_ordered(tokens))
-        gapped = max(map(_gapped_chars, pattern._segments))
+        gapped = max(map(_gapped_chars, pattern.letters.split(_ANY_RUN_LETTER)))
         if gapped > LIKE_GAPPED_CHARS_MAX:
             subject = "the characters between two % of a like pattern that has _ among them"
             raise LimitError("LIKE_GAPPED_CHARS_MAX", LIKE_GAPPED_CHARS_MAX, gapped, subject)
@@ -199,8 +203,10 @@ class Pattern:
     @property
     def is_infix(self) -> bool:
         """True if the pattern is literal characters between two `%`."""
-        first, *middle = self._segments
-        return len(middle) == 2 and not first and not middle[1] and isinstance(middle[0], str)
+        first, *middle = self.letters.split(_ANY_RUN_LETTER)
+        return (
+            len(middle) == 2 and not first and not middle[1] and _ANY_CHAR_LETTER not in middle[0]
+        )
 
     @property
     def literals(self) -> tuple[str, ...]:
@@ -259,11 +265,10 @@ def _ordered(tokens: list[Token]) -> tuple[Token, ...]:
     return tuple(result)
 
 
-def _gapped_chars(segment: _Segment) -> int:
+def _gapped_chars(letters: str) -> int:
     """Literal characters of a segment, if there are gaps between them."""
-    if isinstance(segment, str):
-        return 0
-    return sum(len(piece) for _, piece in segment.pieces)
+    gaps = letters.count(_ANY_CHAR_LETTER)
+    return len(letters) - gaps if gaps else 0
 
 
 def _letter(token: Token) -> str:

@@ -44,16 +44,18 @@ def rows_of(boxes: list[ExactBox], removed: set[int] = frozenset()) -> BoxRows: 
 
 def scanned(kernels: ModuleType, rows: BoxRows, record: Record, limit: int) -> list[int]:
     found = np.empty(rows.count, np.int32)
-    count = kernels.scan(rows.arrays, 0, rows.count, *rows.point_of(record), limit, found)
-    return found[:count].tolist()
+    count: int = kernels.scan(rows.arrays, 0, rows.count, *rows.point_of(record), limit, found)
+    rows_found: list[int] = found[:count].tolist()
+    return rows_found
 
 
 def searched(
     structure: IntervalTrees | PointTrees, rows: BoxRows, record: Record, limit: int
 ) -> list[int]:
     found = np.empty(rows.count, np.int32)
-    count = structure.search(rows, *rows.point_of(record), limit, found)
-    return found[:count].tolist()
+    count: int = structure.search(rows, *rows.point_of(record), limit, found)
+    rows_found: list[int] = found[:count].tolist()
+    return rows_found
 
 
 def test_interval_trees_lie_as_the_layout_says() -> None:

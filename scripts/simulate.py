@@ -2,8 +2,9 @@
 
 `make simulate SEED=7` runs the scenario of one seed, `make simulate SEED=1 COUNT=1000` a swarm. The
 same seed always gives the same run; a run that goes wrong prints its story and ends with status 1.
-With `--rewiring`, routers and links come and go as well, which are other scenarios. `--protocol
-NAME`, which can be repeated, names the protocols; without it they are all that are listed:
+With `--rewiring`, routers and links come and go as well, which are other scenarios; with `--small`
+they have few routers and rounds. `--protocol NAME`, which can be repeated, names the protocols;
+without it they are all that are listed:
 
     make simulate COUNT=10000 PROTOCOL=xroute+recover
 """
@@ -30,6 +31,9 @@ def main() -> int:
     parser.add_argument("--old-state", action="store_true", help="let disks have older states")
     parser.add_argument("--changes", action="store_true", help="let clients change filters")
     parser.add_argument("--protocol", action="append", help="one to run; all, by default")
+    parser.add_argument(
+        "--small", action="store_true", help="few routers and rounds, for more seeds"
+    )
     options = parser.parse_args()
     protocols = options.protocol or list(PROTOCOLS)
     started = time.monotonic()
@@ -41,6 +45,7 @@ def main() -> int:
                 rewiring=options.rewiring,
                 relapses=options.old_state,
                 changes=options.changes,
+                small=options.small,
             )
             if not run_scenario(scenario, seed, protocol, verbose=options.count == 1):
                 return 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sapwood.model.publication import Publication
@@ -41,6 +41,9 @@ CIRCLES_EVERY: Final = 5
 DOCUMENTS_EVERY: Final = 2
 """In every second seed there are documents and XPath subscriptions beside records."""
 
+SMALL: Final = Mixture(routers_max=4, rounds_max=2)
+"""The bounds of small scenarios: a mistake that needs many routers and rounds is rare."""
+
 
 @dataclass(frozen=True, slots=True)
 class Examination:
@@ -59,16 +62,19 @@ def draw_for(
     rewiring: bool = False,
     relapses: bool = False,
     changes: bool = False,
+    small: bool = False,
 ) -> Scenario:
     """The scenario of a seed in a swarm under a protocol.
 
     The protocol decides whether all advertise, whether links form circles, whether routers have
     stores that can fail, and whether there are documents in each; with `rewiring` routers and links
     come and go, with `relapses` the disks of those that recover come back with older states; with
-    `changes` clients change filters.
+    `changes` clients change filters. With `small` the scenario keeps to the bounds of `SMALL`, and
+    takes a third of the time.
     """
     chosen = protocol_named(protocol)
-    mixture = Mixture(
+    mixture = replace(
+        SMALL if small else Mixture(),
         advertisements=chosen.clients_advertise or seed % ADVERTISING_EVERY == 0,
         documents=chosen.forwarding.by_type or seed % DOCUMENTS_EVERY == 0,
         circles=chosen.allows_circles or (seed % CIRCLES_EVERY == 0 and can_be_meshed(chosen)),

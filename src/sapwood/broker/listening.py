@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import ssl
-from asyncio.sslproto import SSLProtocol
 from collections.abc import Callable
 
 from sapwood.broker.datagrams import DatagramPort
 from sapwood.broker.datagrams import listen as listen_for_datagrams
+from sapwood.broker.tls_reading import share_buffer
 from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import GOODBYE_S, GREETING_S
-from sapwood.limits.tls import TLS_READ_BYTES
 from sapwood.wire.address import Address
 
 
@@ -28,7 +27,7 @@ async def bound(
     `EnvironmentMissingError`.
     """
     if context is not None:
-        bound_buffers()
+        share_buffer()
     try:
         return await asyncio.get_running_loop().create_server(
             accept,
@@ -42,16 +41,6 @@ async def bound(
         )
     except (OSError, UnicodeError) as error:  # the latter for an impossible host
         raise cannot_listen(listen, error) from error
-
-
-def bound_buffers() -> None:
-    """Bound the memory of the TLS connections of this process.
-
-    It holds for those which are accepted or made from here on; asyncio has no other setting for it.
-    """
-    size: int = getattr(SSLProtocol, "max_size", 0)
-    if size > TLS_READ_BYTES:
-        SSLProtocol.max_size = TLS_READ_BYTES
 
 
 async def bound_for_datagrams(

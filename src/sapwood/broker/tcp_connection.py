@@ -99,7 +99,7 @@ class TcpConnection(asyncio.Protocol):
         self._closing = False
         #: the bytes that are not decoded; the messages of earlier bytes; of these the one that was
         #: parked, or the one that comes next
-        self._unread = b""
+        self._unread: list[bytes] = []
         self._messages: Iterator[Item] | None = None
         self._ahead: Item | None = None
         self._parked: Single | None = None
@@ -147,7 +147,7 @@ class TcpConnection(asyncio.Protocol):
         """Handle all messages in the data, now or in turns."""
         if self._closing:
             return
-        self._unread = self._unread + data if self._unread else data
+        self._unread.append(data)
         self.connection.arrived()
         if not self._put_off:
             self._host.turns.arrived(self)
@@ -214,7 +214,7 @@ class TcpConnection(asyncio.Protocol):
 
     def _forget(self) -> None:
         """Drop the messages and bytes that have arrived."""
-        self._messages, self._ahead, self._steps, self._unread = None, None, None, b""
+        self._messages, self._ahead, self._steps, self._unread = None, None, None, []
 
     def _advance(self, expired: Callable[[], bool]) -> Progress:
         host, now = self._host, self._loop.time()
@@ -253,7 +253,7 @@ class TcpConnection(asyncio.Protocol):
             return message
         while self._messages is not None or self._unread:
             if self._messages is None:
-                data, self._unread = self._unread, b""
+                data, self._unread = b"".join(self._unread), []
                 self._messages = self._portions(self.connection.receive(data, now))
             for message in self._messages:
                 return message

@@ -132,5 +132,6 @@ KEEPS = dict.fromkeys(list(LINKS)[1:4], MANY) | {
     "20,000 subscriptions that all match everything": 20_000,
     "100,000 nested subscriptions withdrawn from the newest": MANY,
     "a client leaves with 100,000 nested subscriptions": MANY,
+    "MQTT: 20 clients with 1,000 topic filters of all levels": 20_000,
 }
 """How many subscriptions the broker has to keep: their memory is none of the attack's."""

@@ -1,4 +1,4 @@
-"""What connections of TLS take."""
+"""The buffers of TLS connections."""
 
 from __future__ import annotations
 

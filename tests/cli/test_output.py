@@ -1,4 +1,4 @@
-"""What all commands share."""
+"""Output that all commands share."""
 
 from __future__ import annotations
 

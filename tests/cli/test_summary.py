@@ -1,4 +1,4 @@
-"""What a run over files says of itself."""
+"""The summary of a run over files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What texts read as."""
+"""Readings of texts."""
 
 from __future__ import annotations
 

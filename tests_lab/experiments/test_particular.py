@@ -1,4 +1,4 @@
-"""Which drawn subscriptions count."""
+"""Drawn subscriptions that count."""
 
 from __future__ import annotations
 

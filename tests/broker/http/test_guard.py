@@ -1,4 +1,4 @@
-"""Which pages' browsers may come to the gateway."""
+"""The gateway's guard: the pages whose browsers may come to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How patterns are reached."""
+"""Access to patterns: the lookup by which each is reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tree pattern is looked up by."""
+"""The lookups of tree patterns, as they are explained."""
 
 from __future__ import annotations
 

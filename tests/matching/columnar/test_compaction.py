@@ -1,4 +1,4 @@
-"""Which segments are joined."""
+"""Compaction: the segments that are joined."""
 
 from __future__ import annotations
 

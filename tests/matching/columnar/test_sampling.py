@@ -1,4 +1,4 @@
-"""What matched records say about constraints."""
+"""Samples of matched records, and the constraints that they satisfy."""
 
 from __future__ import annotations
 

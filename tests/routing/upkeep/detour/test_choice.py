@@ -1,4 +1,4 @@
-"""Where there are detours."""
+"""The protocols that have detours."""
 
 from __future__ import annotations
 

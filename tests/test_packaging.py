@@ -1,4 +1,4 @@
-"""The files that go with a release, against the commands and the pins."""
+"""The files that go with a release: their options and versions are those of commands and pins."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def run(peer: Peer, folder: Path, size: int, fill: float, seconds: float) -> dic
 
 
 def base_of(rows: Sequence[dict[str, Any]], workload: str, size: int) -> float | None:
-    """The microseconds a record that columnar took in the same run."""
+    """The matching time of columnar in the same run, in microseconds."""
     cell = (workload, size, "columnar")
     for found in rows:
         if (found["workload"], found["subscriptions"], found["engine"]) == cell:

@@ -1,4 +1,4 @@
-"""The buffers of TLS connections."""
+"""The buffers of TLS connections: bounded, and never made larger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output that all commands share."""
+"""Output that all commands share: tables, colors, lines of JSON, amounts, progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The summary of a run over files."""
+"""The summary of a run over files: the matches, and the input that could not be used."""
 
 from __future__ import annotations
 

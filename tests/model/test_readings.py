@@ -1,4 +1,4 @@
-"""Readings of texts."""
+"""Readings of texts, such as integers and timestamps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Publishers, as a store knows them."""
+"""Publishers, as a store knows them: their ids, numbers and sessions."""
 
 from __future__ import annotations
 

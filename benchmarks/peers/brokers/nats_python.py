@@ -28,7 +28,7 @@ NAP_S: Final = 0.0001
 EVERY_S: Final = 0.001
 PATIENCE_S: Final = 10.0
 UNBOUNDED: Final = 1 << 40
-"""A bound that what waits in a client never reaches: the load's window bounds it."""
+"""A bound that is out of reach for what waits in a client: the load's window bounds it."""
 
 Orders = Mapping[str, Callable[..., Awaitable[dict[str, Any]]]]
 

@@ -1,4 +1,4 @@
-"""The gateway's guard: the pages whose browsers may come to it."""
+"""The gateway's guard: browsers come from allowed origins, to names of the broker."""
 
 from __future__ import annotations
 

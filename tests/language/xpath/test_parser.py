@@ -1,4 +1,4 @@
-"""The parser: its trees, and its refusals with their places and words."""
+"""The parser of XPath: its trees, and its refusals with their places and words."""
 
 from __future__ import annotations
 

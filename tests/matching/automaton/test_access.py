@@ -1,4 +1,4 @@
-"""Access to patterns: the lookup by which each is reached."""
+"""Access to patterns: by an equality, or else by the longest path."""
 
 from __future__ import annotations
 

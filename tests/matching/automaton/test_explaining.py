@@ -1,4 +1,4 @@
-"""The lookups of tree patterns, as they are explained."""
+"""The lookups of tree patterns: by a path, or by an equality at its end."""
 
 from __future__ import annotations
 

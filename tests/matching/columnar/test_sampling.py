@@ -1,4 +1,4 @@
-"""Samples of matched records, and the constraints that they satisfy."""
+"""Samples of matched records: the constraints that they satisfy, and the access that follows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The place of a router in a tree."""
+"""The place of a router in a tree, and its branch of that tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocols that have detours."""
+"""Protocols with detours: those that recover where links may form circles."""
 
 from __future__ import annotations
 

@@ -134,4 +134,4 @@ KEEPS = dict.fromkeys(list(LINKS)[1:4], MANY) | {
     "a client leaves with 100,000 nested subscriptions": MANY,
     "MQTT: 20 clients with 1,000 topic filters of all levels": 20_000,
 }
-"""How many subscriptions the broker has to keep: their memory is none of the attack's."""
+"""The number of subscriptions that the broker has to keep: their memory is none of the attack's."""

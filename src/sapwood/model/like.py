@@ -123,7 +123,7 @@ class Pattern:
 
     @property
     def _segments(self) -> tuple[_Segment, ...]:
-        """What stands before, between and behind the `%`."""
+        """The parts before, between and behind the `%`."""
         if not self._known:
             segments = tuple(
                 _Gapped.of(part) if _ANY_CHAR_LETTER in part else part

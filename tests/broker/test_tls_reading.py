@@ -75,7 +75,7 @@ async def echoed(
 
 
 def drawn(seed: int) -> list[bytes]:
-    """What some clients send: much, little, and about as much as a part."""
+    """The data of some clients: much, little, and about as much as a part."""
     random = Random(seed)
     sizes = (1, 3 * TLS_READ_BYTES, TLS_PART_BYTES, TLS_PART_BYTES + 1, TLS_READ_BYTES - 1)
     return [random.randbytes(size) for size in sizes]

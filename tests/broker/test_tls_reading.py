@@ -70,7 +70,8 @@ async def echoed(
     echoes = await asyncio.gather(*map(exchange, sent))
     server.close()
     await server.wait_closed()
-    assert max(kind.sizes) <= TLS_PART_BYTES
+    assert max(kind.sizes) <= TLS_READ_BYTES
+    assert sum(kind.sizes) == sum(map(len, sent))
     return echoes, kind.below
 
 
@@ -112,3 +113,67 @@ def test_connections_of_one_thread_read_into_the_same_memory() -> None:
     one, other = (each.get_buffer(-1) for each in made)
     assert one is other
     assert len(one) == TLS_READ_BYTES
+
+
+class Ends(asyncio.Protocol):
+    """Remembers what comes in order: lengths of data, and the end."""
+
+    def __init__(self) -> None:
+        self.said: list[int | str] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+
+    def data_received(self, data: bytes) -> None:
+        self.said.append(len(data))
+
+    def eof_received(self) -> None:
+        self.said.append("end")
+
+
+def test_parts_that_were_read_together_are_handed_on_together_and_before_the_end(
+    contexts: tuple[ssl.SSLContext, ssl.SSLContext],
+) -> None:
+    """A client in memory, whose bytes are read in one piece."""
+    share_buffer()
+    loop, protocol = asyncio.new_event_loop(), Ends()
+    server: Any = sslproto.SSLProtocol(loop, protocol, contexts[0], None, server_side=True)  # type: ignore[call-arg]
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = contexts[1].wrap_bio(incoming, outgoing, server_hostname=HOST)
+    server.connection_made(Answering(incoming))
+
+    def read() -> None:
+        data = outgoing.read()
+        server.get_buffer(-1)[: len(data)] = data
+        server.buffer_updated(len(data))
+
+    for _ in range(3):
+        try:
+            client.do_handshake()
+        except ssl.SSLWantReadError:
+            read()
+    count = 5 * TLS_PART_BYTES + 7
+    client.write(bytes(count))
+    with pytest.raises(ssl.SSLWantReadError):
+        client.unwrap()
+    read()
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+    assert protocol.said == [count, "end"]
+
+
+class Answering(asyncio.Transport):
+    """Carries what the server's side writes to the client."""
+
+    def __init__(self, incoming: ssl.MemoryBIO) -> None:
+        super().__init__()
+        self._incoming = incoming
+
+    def write(self, data: Any) -> None:
+        self._incoming.write(data)
+
+    def is_closing(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Nothing is there to be closed."""

@@ -7,15 +7,17 @@ call to the deciphering behind it, which the loop does without a break: so one d
 
 What is read goes to the deciphering in parts, since the memory that OpenSSL needs for ciphertext,
 and keeps until the connection ends, is that of the longest part (and of a record whose end has not
-come).
+come). What becomes of the parts is handed on together: a protocol that handles 32 KiB at once has
+batches an eighth as large, and takes 1.75 times as long for a publication.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 from asyncio import sslproto
-from typing import Final
+from typing import Any, Final
 
 from sapwood.limits.tls import TLS_PART_BYTES, TLS_READ_BYTES, TLS_RECORD_BYTES
 
@@ -46,12 +48,48 @@ class SharedReading(sslproto.SSLProtocol):
         return _buffer.view
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Decipher what was read, part by part."""
+        """Decipher what was read, part by part, and hand it on together."""
+        protocol = self._app_protocol
+        gathering = nbytes > TLS_PART_BYTES and isinstance(protocol, asyncio.Protocol)
+        if gathering:
+            self._app_protocol = gathered = _Gathered(protocol)
         for begin in range(0, nbytes, TLS_PART_BYTES):
             part = _buffer.view[begin : min(nbytes, begin + TLS_PART_BYTES)]
             self._ssl_buffer_view = part
             super().buffer_updated(len(part))
         self._ssl_buffer_view = _EMPTY
+        if gathering:
+            self._app_protocol = protocol
+            gathered.hand_on()
+
+
+class _Gathered:
+    """Stands for a protocol while parts are deciphered: data waits for the last part, or the end.
+
+    Everything else that TLS calls is the protocol's own.
+    """
+
+    __slots__ = ("_parts", "_protocol")
+
+    def __init__(self, protocol: asyncio.Protocol) -> None:
+        self._protocol = protocol
+        self._parts: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._protocol, name)
+
+    def data_received(self, data: bytes) -> None:
+        self._parts.append(data)
+
+    def eof_received(self) -> bool | None:
+        self.hand_on()
+        return self._protocol.eof_received()
+
+    def hand_on(self) -> None:
+        """Pass the data on, if there is any."""
+        parts, self._parts = self._parts, []
+        if parts:
+            self._protocol.data_received(b"".join(parts))
 
 
 def share_buffer() -> None:

@@ -106,7 +106,9 @@ def test_connections_of_one_thread_read_into_the_same_memory() -> None:
     loop = asyncio.new_event_loop()
     context = ssl.create_default_context()
     made: list[Any] = [
-        sslproto.SSLProtocol(loop, asyncio.Protocol(), context, None, server_hostname=HOST)  # type: ignore[call-arg]
+        sslproto.SSLProtocol(
+            loop, asyncio.Protocol(), context, loop.create_future(), server_hostname=HOST
+        )
         for _ in range(2)
     ]
     loop.close()
@@ -137,7 +139,9 @@ def test_parts_that_were_read_together_are_handed_on_together_and_before_the_end
     """A client in memory, whose bytes are read in one piece."""
     share_buffer()
     loop, protocol = asyncio.new_event_loop(), Ends()
-    server: Any = sslproto.SSLProtocol(loop, protocol, contexts[0], None, server_side=True)  # type: ignore[call-arg]
+    server: Any = sslproto.SSLProtocol(
+        loop, protocol, contexts[0], loop.create_future(), server_side=True
+    )
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = contexts[1].wrap_bio(incoming, outgoing, server_hostname=HOST)
     server.connection_made(Answering(incoming))

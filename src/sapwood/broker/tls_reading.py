@@ -17,7 +17,7 @@ import asyncio
 import sys
 import threading
 from asyncio import sslproto
-from typing import Any, Final
+from typing import Final
 
 from sapwood.limits.tls import TLS_PART_BYTES, TLS_READ_BYTES, TLS_RECORD_BYTES
 
@@ -37,46 +37,45 @@ _buffer: Final = _OfThread()
 class SharedReading(sslproto.SSLProtocol):
     """asyncio's TLS, which reads into the buffer of the thread."""
 
-    max_size = (
-        TLS_RECORD_BYTES  # of the buffer that it makes, and of what is deciphered in one call
-    )
+    #: bytes of the buffer that it makes, and of what is deciphered in one call
+    max_size = TLS_RECORD_BYTES
+    _ssl_buffer: bytearray
+    _ssl_buffer_view: memoryview
 
     def get_buffer(self, n: int) -> memoryview:  # noqa: ARG002 - as asyncio calls it
         """The buffer for the next read, whose bytes `buffer_updated` takes before any other."""
-        if self._ssl_buffer:
-            self._ssl_buffer, self._ssl_buffer_view = bytearray(), _EMPTY
+        if len(self._ssl_buffer):
+            self._ssl_buffer = bytearray()
+            self._ssl_buffer_view = _EMPTY
         return _buffer.view
 
     def buffer_updated(self, nbytes: int) -> None:
         """Decipher what was read, part by part, and hand it on together."""
-        protocol = self._app_protocol
-        gathering = nbytes > TLS_PART_BYTES and isinstance(protocol, asyncio.Protocol)
-        if gathering:
+        protocol, gathered = self._app_protocol, None
+        if nbytes > TLS_PART_BYTES and isinstance(protocol, asyncio.Protocol):
             self._app_protocol = gathered = _Gathered(protocol)
         for begin in range(0, nbytes, TLS_PART_BYTES):
             part = _buffer.view[begin : min(nbytes, begin + TLS_PART_BYTES)]
             self._ssl_buffer_view = part
             super().buffer_updated(len(part))
         self._ssl_buffer_view = _EMPTY
-        if gathering:
+        if gathered is not None:
             self._app_protocol = protocol
             gathered.hand_on()
 
 
-class _Gathered:
+class _Gathered(asyncio.Protocol):
     """Stands for a protocol while parts are deciphered: data waits for the last part, or the end.
 
-    Everything else that TLS calls is the protocol's own.
+    Everything else that TLS reports is passed on at once.
     """
 
-    __slots__ = ("_parts", "_protocol")
-
     def __init__(self, protocol: asyncio.Protocol) -> None:
-        self._protocol = protocol
         self._parts: list[bytes] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._protocol, name)
+        self._protocol = protocol
+        self.connection_made = protocol.connection_made  # type: ignore[method-assign]
+        self.pause_writing = protocol.pause_writing  # type: ignore[method-assign]
+        self.resume_writing = protocol.resume_writing  # type: ignore[method-assign]
 
     def data_received(self, data: bytes) -> None:
         self._parts.append(data)
@@ -84,6 +83,10 @@ class _Gathered:
     def eof_received(self) -> bool | None:
         self.hand_on()
         return self._protocol.eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.hand_on()
+        self._protocol.connection_lost(exc)
 
     def hand_on(self) -> None:
         """Pass the data on, if there is any."""

@@ -144,10 +144,22 @@ CHANGED = checks.test_what_changed_while_a_link_was_down_is_all_that_is_said_whe
 KEPT = checks.test_an_end_that_has_let_go_is_told_again_what_it_had_and_the_other_keeps_what_it_has
 STATIC = checks.test_static_lets_go_when_its_timer_is_due_and_strawman_at_once
 GONE = checks.test_a_link_that_is_gone_for_good_is_not_waited_for
+CUT = checks.test_batches_are_taken_apart_only_while_somebody_is_cut_off
 
 
 def sides_have_all_routers() -> None:
     checks.test_the_two_sides_of_each_link_have_all_routers("line:6")
+
+
+def says_no_cut(patch: pytest.MonkeyPatch) -> None:
+    """Nobody hears of a link that is down, and batches are not counted."""
+    patch.setattr(Adaptive, "_told", lambda _: iter(()))
+
+
+def keeps_taking_apart(patch: pytest.MonkeyPatch) -> None:
+    """A neighbor's report is handed back to it, and holds itself up for ever."""
+    before = Adaptive.is_cut_without
+    patch.setattr(Adaptive, "is_cut_without", lambda self, _: before(self, ""))
 
 
 BUGS: tuple[tuple[Patch, Callable[[], None]], ...] = (
@@ -166,6 +178,8 @@ BUGS: tuple[tuple[Patch, Callable[[], None]], ...] = (
     (withdraws_what_has_another_number, KEPT),
     (sends_into_the_void, CHANGED),
     (is_told_nothing_afresh, KEPT),
+    (says_no_cut, CUT),
+    (keeps_taking_apart, CUT),
 )
 
 

@@ -16,7 +16,8 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.shapes import parse_topology
 from sapwood.overlay.topology import Link
 from sapwood.routing.effects import Send
-from sapwood.routing.messages import Publish
+from sapwood.routing.inputs import Receive, ReceiveMany
+from sapwood.routing.messages import Publish, PublishMany, Stamped
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.stabilize.adaptive import Adaptive
@@ -175,6 +176,63 @@ def test_an_end_that_has_let_go_is_told_again_what_it_had_and_the_other_keeps_wh
     world.run_until(world.now + 0.5)
     assert world.history.unanswered() == ()
     assert not any(router.table_sizes()["unconfirmed"] for router in world.routers.values())
+
+
+def takers_of_batches(world: World) -> list[bool]:
+    return [upkeep.takes_batches for upkeep in upkeeps(world)]
+
+
+def test_batches_are_taken_apart_only_while_somebody_is_cut_off() -> None:
+    world = world_of("line:5", "1:adaptive:0")
+    subscribe(world, "r5", "s", "x > 1")
+    world.run_until(ROUNDS)
+    assert takers_of_batches(world) == [True] * 5
+    world.fail_link("r4", "r5")
+    world.run_until(world.now + 0.5)
+    assert takers_of_batches(world) == [False] * 5
+    world.return_link("r4", "r5")
+    world.run_until(world.now + 0.5)
+    assert takers_of_batches(world) == [True] * 5
+    world.fail_link("r4", "r5")
+    publish(world, "r1", 1)
+    world.run_until(world.now + 0.5)
+    assert takers_of_batches(world) == [True] * 4 + [False], "r4 has let go, and r5 has not"
+
+
+def test_who_was_wrongly_told_of_a_cut_takes_batches_again_after_a_period() -> None:
+    world = world_of("line:4", "1:adaptive")
+    world.run_until(ROUNDS)
+    for upkeep in upkeeps(world):
+        for link in upkeep.links.values():
+            link.is_cut = link.told_cut = True
+    assert takers_of_batches(world) == [False] * 4
+    world.run_until(world.now + 4.0)
+    assert takers_of_batches(world) == [True] * 4
+    world.fail_link("r1", "r2")
+    world.run_until(world.now + 0.5)
+    for upkeep in upkeeps(world):
+        for link in upkeep.links.values():
+            link.is_cut, link.told_cut = False, True
+    world.run_until(world.now + 4.0)
+    assert takers_of_batches(world) == [False] * 4
+
+
+def test_a_batch_is_counted_publication_by_publication_where_somebody_is_cut_off() -> None:
+    world = world_of("line:4", "1:adaptive:inf")
+    subscribe(world, "r4", "s", "x > 1")
+    world.run_until(ROUNDS)
+    world.fail_link("r3", "r4")
+    world.run_until(world.now + 0.5)
+    r2, r3 = world.routers["r2"], world.routers["r3"]
+    assert isinstance(r2, Router)
+    assert isinstance(r3, Router)
+    some = tuple(Publication(f"b{number}", {"x": number}) for number in range(5))
+    batch = ReceiveMany("r1", PublishMany("r1", 1, some, (b"",) * len(some)))
+    sent = [one for one in r2.handle(batch, world.now) if isinstance(one, Send)]
+    assert [type(one.message) for one in sent] == [Stamped] * 3, "2, 3 and 4 are above 1"
+    for one in sent:
+        r3.handle(Receive("r2", one.message), world.now)
+    assert upkeeps(world)[2].useless == 3 * 2
 
 
 def test_nothing_is_counted_that_somebody_else_takes() -> None:

@@ -3,12 +3,19 @@
 Every publication carries the number of hops for which only one direction has wanted it (`wasted`).
 Where that direction is a link that is down, these hops were useless, and count against it (T-37).
 When they are more than a withdrawal could cost, the routers on this side times a threshold, the
-entries of the link are dropped. Publications come one by one, as each has a count of its own.
+entries of the link are dropped.
+
+Each publication has a count of its own, and batches are taken apart for it. So that this costs
+nothing while all links are up, routers tell each other when one of them begins or ends to keep the
+entries of a link that is down (`notes.Cut`, and in every comparison): until then batches pass as
+they are, and what crosses a link before the note does is not counted::
+
+    r1 ------ r2 ------ r3 --x-- r4        r3: Cut(true) to r2, r2: Cut(true) to r1
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TypeGuard
@@ -19,11 +26,14 @@ from sapwood.routing.inputs import (
     Change,
     ClientPublish,
     ClientPublishMany,
+    LinkDown,
+    LinkUp,
     Receive,
     ReceiveMany,
 )
-from sapwood.routing.messages import Publish, Stamped
+from sapwood.routing.messages import Publish, Stamped, UpkeepNote
 from sapwood.routing.upkeep.protocol import Action, Kept
+from sapwood.routing.upkeep.stabilize.notes import Cut, note_of
 from sapwood.routing.upkeep.stabilize.stabilize import Stabilize
 from sapwood.routing.upkeep.stabilize.timers import ADAPTIVE, Timer
 from sapwood.routing.upkeep.stabilize.wasted import counted_on, hops_in, stamp_of
@@ -48,17 +58,48 @@ class Adaptive(Stabilize):
 
     @property
     def takes_batches(self) -> bool:
-        """False: each publication has a count of its own."""
-        return False
+        """True while nobody is cut off; otherwise each publication has a count of its own."""
+        return not self.is_cut_without("")
+
+    def is_cut_without(self, neighbor: str) -> bool:
+        """True if a router on this side of a link keeps the entries of one that is down."""
+        return any(outage.is_kept for outage in self.outages.values()) or any(
+            link.is_cut for name, link in self.links.items() if name != neighbor
+        )
+
+    def _told(self) -> Iterator[Action]:
+        """Tell the neighbors for which it has changed whether somebody on this side is cut off."""
+        for neighbor, link in self.links.items():
+            is_cut = self.is_cut_without(neighbor)
+            if is_cut != link.told_cut:
+                link.told_cut = is_cut
+                yield Send(neighbor, note_of(Cut(is_cut)))
+
+    def link_up(self, link: LinkUp, now: float) -> Iterable[Action]:
+        """Begin with an edge, or go on with one whose link was down."""
+        yield from super().link_up(link, now)
+        yield from self._told()
+
+    def link_down(self, link: LinkDown, now: float) -> Iterable[Action]:
+        """Keep the entries of a link that was not closed for good, and say so."""
+        yield from super().link_down(link, now)
+        yield from self._told()
+
+    def closed(self, link: LinkDown, now: float) -> Sequence[Action]:
+        """Forget a link that routing has closed, and what its neighbor reported."""
+        return [*super().closed(link, now), *self._told()]
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
         """Take off the count of a publication, and hand it on."""
-        assert isinstance(received, Receive), "publications come one by one"
+        if isinstance(received, ReceiveMany):
+            return super().arrived(received, now)
         match received.message:
             case Publish():
                 return self._counted(received, 0)
             case Stamped(stamp, Publish() as inner) if (hops := hops_in(stamp)) is not None:
                 return self._counted(replace(received, message=inner), hops)
+            case UpkeepNote():
+                return chain(super().arrived(received, now), self._told())
             case _:
                 return super().arrived(received, now)
 
@@ -73,7 +114,9 @@ class Adaptive(Stabilize):
         self._hops, self._onward = hops, 0
         yield publication
         self._hops, self._onward = None, 0
-        yield from chain.from_iterable(map(self._let_go, self._spent()))
+        if spent := self._spent():
+            yield from chain.from_iterable(map(self._let_go, spent))
+            yield from self._told()
 
     def _spent(self) -> Sequence[str]:
         """The links that have been down for longer than waiting is worth."""

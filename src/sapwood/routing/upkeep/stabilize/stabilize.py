@@ -73,6 +73,7 @@ from sapwood.routing.upkeep.stabilize.notes import (
     Again,
     Ask,
     Correct,
+    Cut,
     Found,
     Listing,
     Observe,
@@ -120,6 +121,9 @@ class Link:
     found: Found = field(default_factory=lambda: Found(0, 0))
     #: routers on the other side, as the neighbor reports them
     routers: int = 0
+    #: true if the neighbor reports a link on its side that is down and kept, and what it was told
+    is_cut: bool = False
+    told_cut: bool = False
     #: true while the entries of routing for the neighbor are not sent, but compared at the end
     is_silent: bool = False
 
@@ -268,12 +272,15 @@ class Stabilize:
         router = self._router
         match said:
             case Observe():
-                link.routers = said.routers
+                link.routers, link.is_cut = said.routers, said.is_cut
                 if said.size:
                     link.holder.begin_round()
                 answers = link.holder.answer(said, held(router.tables, neighbor))
                 is_routine = said.size > 0
                 return [Send(neighbor, note_of(one, periodic=is_routine)) for one in answers]
+            case Cut(is_cut):
+                link.is_cut = is_cut
+                return ()
             case Sketch():
                 link.held = said.count
                 was_asking = link.sender.is_asking
@@ -421,14 +428,21 @@ class Stabilize:
         return self._asking(neighbor, observe, periodic=True)
 
     def _asking(self, neighbor: str, observe: Observe, *, periodic: bool) -> Send:
-        """A question, with the number of routers on this side."""
-        said = msgspec.structs.replace(observe, routers=self.routers_without(neighbor))
+        """A question, with the number of routers on this side, and whether one is cut off."""
+        routers, is_cut = self.routers_without(neighbor), self.is_cut_without(neighbor)
+        if (link := self.links.get(neighbor)) is not None:
+            link.told_cut = is_cut
+        said = msgspec.structs.replace(observe, routers=routers, is_cut=is_cut)
         return Send(neighbor, note_of(said, periodic=periodic))
 
     def routers_without(self, neighbor: str) -> int:
         """The routers on this side of a link, as the neighbors on other links report them."""
         sides = (link.routers for name, link in self.links.items() if name != neighbor)
         return min(1 + sum(sides), ROUTERS_COUNTED_MAX)
+
+    def is_cut_without(self, neighbor: str) -> bool:  # noqa: ARG002
+        """False: no publication is counted, so nobody needs to know."""
+        return False
 
     def next_deadline(self) -> float | None:
         """The earliest timer; at most a period after the last input about links."""

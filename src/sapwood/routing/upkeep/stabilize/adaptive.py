@@ -22,15 +22,7 @@ from typing import TypeGuard
 
 from sapwood.limits.healing import STABILIZE_PERIOD_S
 from sapwood.routing.effects import Deliver, Effect, Send, SendMany
-from sapwood.routing.inputs import (
-    Change,
-    ClientPublish,
-    ClientPublishMany,
-    LinkDown,
-    LinkUp,
-    Receive,
-    ReceiveMany,
-)
+from sapwood.routing.inputs import LinkDown, LinkUp, Receive, ReceiveMany
 from sapwood.routing.messages import Publish, Stamped, UpkeepNote
 from sapwood.routing.upkeep.protocol import Action, Kept
 from sapwood.routing.upkeep.stabilize.notes import Cut, note_of
@@ -42,8 +34,8 @@ from sapwood.routing.upkeep.stabilize.wasted import counted_on, hops_in, stamp_o
 class Adaptive(Stabilize):
     """Compares tables, and counts the publications that come in vain while a link is down.
 
-    #: _hops is the count of the publication that is routed now, `None` where none is, or where it
-    #: has just begun
+    #: _hops is the count of the publication that is routed now, `None` where it is not counted, as
+    #: when it has just begun
     """
 
     def __init__(
@@ -55,11 +47,6 @@ class Adaptive(Stabilize):
         self._hops: int | None = None
         #: the count to stamp on the publication when it is sent
         self._onward = 0
-
-    @property
-    def takes_batches(self) -> bool:
-        """True while nobody is cut off; otherwise each publication has a count of its own."""
-        return not self.is_cut_without("")
 
     def is_cut_without(self, neighbor: str) -> bool:
         """True if a router on this side of a link keeps the entries of one that is down."""
@@ -90,11 +77,18 @@ class Adaptive(Stabilize):
         return [*super().closed(link, now), *self._told()]
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
-        """Take off the count of a publication, and hand it on."""
+        """Take off the count of a publication, and hand it on.
+
+        A batch is handed on as it is, unless somebody beyond this router is cut off.
+        """
+        neighbor = received.neighbor
         if isinstance(received, ReceiveMany):
-            return super().arrived(received, now)
+            if not self.is_cut_without(neighbor):
+                return super().arrived(received, now)
+            singly = (self.arrived(one, now) for one in received.messages())
+            return chain.from_iterable(singly)
         match received.message:
-            case Publish():
+            case Publish() if self.is_cut_without(neighbor):
                 return self._counted(received, 0)
             case Stamped(stamp, Publish() as inner) if (hops := hops_in(stamp)) is not None:
                 return self._counted(replace(received, message=inner), hops)
@@ -103,13 +97,7 @@ class Adaptive(Stabilize):
             case _:
                 return super().arrived(received, now)
 
-    def asked(self, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:
-        """Hand on a request; a publication that begins here has no useless hops."""
-        if isinstance(request, ClientPublish):
-            return self._counted(request, None)
-        return super().asked(request, now)
-
-    def _counted(self, publication: Receive | ClientPublish, hops: int | None) -> Iterable[Action]:
+    def _counted(self, publication: Receive, hops: int) -> Iterable[Action]:
         """Route a publication; drop the entries of a link with too many useless hops."""
         self._hops, self._onward = hops, 0
         yield publication

@@ -27,7 +27,8 @@ Departures, with reasons:
   a neighbor's confirmation get one in its place, as if its entry were gone; when the link is back,
   only differences are sent, as a correction.
 * A message that no router sent is a message like others, and what it leaves behind is compared; an
-  invalid note is dropped, as its question is asked again in the next round.
+  invalid note is dropped, as its question is asked again in the next round, and so is an invalid
+  stamp, without the message behind it.
 * A snapshot that is stale disturbs nothing (`edges`), and a sketch is made afresh with another salt
   every few rounds (`sketched`), so what it hides, and what happened to it, does not last.
 """
@@ -148,7 +149,7 @@ class Stabilize:
         #: links that were given up while they were down, and useless hops that came here meanwhile
         self.let_go = 0
         self.useless = 0
-        #: invalid notes
+        #: invalid notes and stamps
         self.unread = 0
         self._now = 0.0
 
@@ -262,8 +263,9 @@ class Stabilize:
                 return self._heard(received.neighbor, link, said)
             case Subscribe() | Replace() | SubscribeMany() | Advertise():
                 return self._stated(received, link)
-            case Stamped(stamp, inner) if hops_in(stamp) is not None:
-                return (replace(received, message=inner),)
+            case Stamped(stamp, inner):
+                self.unread += hops_in(stamp) is None  # what it is the stamp of is whole
+                return self._taken(replace(received, message=inner), now)
             case _:
                 return (received,)
 

@@ -307,13 +307,20 @@ class Failover:
             return ()
         self._said[neighbor] = said
         is_attached = self._upstream in self._links
-        if said.is_below and neighbor == self._upstream and neighbor < self._router.name:
+        if said.is_below and neighbor == self._upstream and self._yields_to(neighbor):
             self._upstream = self._plan.upstream  # each took the other for its upstream
             if self._upstream and self._upstream not in self._links:
                 self._detector.watch(self._upstream, now)
         elif not said.is_below and not (is_attached or self._is_known) and self._plan.upstream:
             self._attach(neighbor)
         return [*self._remember(), *self._tell()]
+
+    def _yields_to(self, neighbor: str) -> bool:
+        """True if of two that take each other for their upstream this router is the one that errs.
+
+        Both are, if each was planned to be below another one: of these, one is a way to the rest.
+        """
+        return neighbor < self._router.name or self._plan.upstream not in {"", neighbor}
 
     def _tell(self) -> list[Action]:
         """Send this router's standing to the neighbors that do not have it.

@@ -18,8 +18,9 @@ Departures, with reasons:
   side only, so a wrong entry may stand in the way of the right one. An entry sent as a correction
   takes the place of another neighbor's; any other one does not, and is dropped for the next round
   to correct, where without this upkeep the link would be closed. The entries of the router's own
-  clients are always right. A neighbor that goes on sending entries of other sides for
-  `CONFLICTS_MAX` rounds closes a circle, and the message is handed to routing.
+  clients are always right, and keys that it has yet to give are theirs as well. A neighbor that
+  goes on sending entries of other sides for `CONFLICTS_MAX` rounds closes a circle, and the message
+  is handed to routing.
 * Corrections are inputs of routing, as if the messages that were lost, or came wrongly, had come,
   or had not: whatever follows from tables follows from them by the same code, under any propagation
   strategy, and travels on at once.
@@ -367,7 +368,8 @@ class Stabilize:
         neighbor, holder = received.neighbor, link.holder
         is_correction = holder.restating > 0
         holder.restating = max(0, holder.restating - 1)
-        sides = statements.sides_of(self._router.tables, received.message)
+        identity = f"{self._router.name}.{self._router.incarnation}"
+        sides = statements.sides_of(self._router.tables, received.message, identity)
         if not any(side is not None for side in sides.values()):
             return (received,)
         if holder.conflicts > CONFLICTS_MAX:

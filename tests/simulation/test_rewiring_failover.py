@@ -115,7 +115,7 @@ RETURNED: tuple[Action, ...] = (
     QUIET,
     ReturnRouter("r2"),
 )
-"""r2, which r1 has given up, comes back to n1 alone, which has no upstream: that is no way to r1."""
+"""r2, which r1 has given up, comes back to n1 alone, which has no upstream: no way to r1."""
 
 
 def test_a_router_that_returns_is_not_satisfied_with_a_neighbor_that_is_not_above() -> None:

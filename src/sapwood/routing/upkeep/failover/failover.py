@@ -281,7 +281,7 @@ class Failover:
         return [*actions, Connect(name, address)]
 
     def _address_of(self, neighbor: str) -> str:
-        """Where a neighbor listens, as it has said itself, to an earlier life too, or as planned.
+        """The address of a neighbor, as announced by itself, also in an earlier life, or planned.
 
         Empty where it is not known.
         """
@@ -371,7 +371,7 @@ class Failover:
                 self._detector.watch(neighbor, now)
 
     def _recalled_from(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Take off the note of this router's place; returns the records of the inner upkeep."""
+        """The records of the inner upkeep; the note of this router's place is taken off."""
         for record in records:
             place = place_in(record) if isinstance(record, Note) else None
             if place is None:

@@ -122,15 +122,16 @@ def sides_of(tables: Mapping[str, Table], message: Message, identity: str) -> di
     The keys that a router of this `identity` gives are those of its clients, also before it has
     given them.
     """
+    table, keys = tables[SUBSCRIPTION], tuple[str, ...]()
     match message:
         case Subscribe(key) | Replace(key):
-            table, keys = tables[SUBSCRIPTION], (key,)
+            keys = (key,)
         case SubscribeMany(many):
-            table, keys = tables[SUBSCRIPTION], many
+            keys = many
         case Advertise(key):
             table, keys = tables[ADVERTISEMENT], (key,)
         case _:
-            return {}
+            pass
     return {key: CLIENTS if _is_own(key, identity) else table.side_of(key) for key in keys}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import cast
 
 import pytest
 
@@ -55,8 +56,9 @@ def counts_what_begins_here(patch: pytest.MonkeyPatch) -> None:
     before = Stabilize.asked
 
     def asked(self: Adaptive, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:
-        is_counted = isinstance(request, ClientPublish)
-        return self._counted(request, 0) if is_counted else before(self, request, now)
+        if isinstance(request, ClientPublish):
+            return self._counted(cast("Receive", request), 0)
+        return before(self, request, now)
 
     patch.setattr(Adaptive, "asked", asked)
 

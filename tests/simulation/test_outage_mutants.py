@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import cast
 
 import pytest
 
 from sapwood.errors import SapwoodError
 from sapwood.routing.effects import Effect, Send, SendMany
-from sapwood.routing.inputs import LinkDown, LinkUp
+from sapwood.routing.inputs import (
+    Change,
+    ClientPublish,
+    ClientPublishMany,
+    LinkDown,
+    LinkUp,
+    Receive,
+    ReceiveMany,
+)
+from sapwood.routing.messages import Stamped
 from sapwood.routing.upkeep.protocol import Action
 from sapwood.routing.upkeep.stabilize import adaptive, stabilize, statements
 from sapwood.routing.upkeep.stabilize.adaptive import Adaptive
@@ -43,8 +53,14 @@ def overlooks_own_clients(patch: pytest.MonkeyPatch) -> None:
 
 def counts_what_begins_here(patch: pytest.MonkeyPatch) -> None:
     """A publication of a client at the link's end has crossed a link."""
-    before = Adaptive._counted
-    patch.setattr(Adaptive, "_counted", lambda self, one, hops: before(self, one, hops or 0))
+    before = Stabilize.asked
+
+    def asked(self: Adaptive, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:
+        if isinstance(request, ClientPublish):
+            return self._counted(cast("Receive", request), 0)
+        return before(self, request, now)
+
+    patch.setattr(Adaptive, "asked", asked)
 
 
 def never_gives_up(patch: pytest.MonkeyPatch) -> None:
@@ -144,10 +160,46 @@ CHANGED = checks.test_what_changed_while_a_link_was_down_is_all_that_is_said_whe
 KEPT = checks.test_an_end_that_has_let_go_is_told_again_what_it_had_and_the_other_keeps_what_it_has
 STATIC = checks.test_static_lets_go_when_its_timer_is_due_and_strawman_at_once
 GONE = checks.test_a_link_that_is_gone_for_good_is_not_waited_for
+CUT = checks.test_routers_know_of_one_that_is_cut_off_for_as_long_as_it_is
+BATCH = checks.test_a_batch_is_counted_publication_by_publication_towards_one_that_is_cut_off
+STAMP = checks.test_a_stamp_that_is_damaged_is_left_out_and_its_publication_is_not
 
 
 def sides_have_all_routers() -> None:
     checks.test_the_two_sides_of_each_link_have_all_routers("line:6")
+
+
+def says_no_cut(patch: pytest.MonkeyPatch) -> None:
+    """Nobody hears of a link that is down, and batches are not counted."""
+    patch.setattr(Adaptive, "_told", lambda _: iter(()))
+
+
+def keeps_taking_apart(patch: pytest.MonkeyPatch) -> None:
+    """A neighbor's report is handed back to it, and holds itself up for ever."""
+    before = Adaptive.is_cut_without
+    patch.setattr(Adaptive, "is_cut_without", lambda self, _: before(self, ""))
+
+
+def counts_no_batches(patch: pytest.MonkeyPatch) -> None:
+    """The publications of a batch are not counted, whoever is cut off."""
+    before = Adaptive.arrived
+
+    def arrived(self: Adaptive, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
+        is_batch = isinstance(received, ReceiveMany)
+        return (received,) if is_batch else before(self, received, now)
+
+    patch.setattr(Adaptive, "arrived", arrived)
+
+
+def hands_on_what_is_damaged(patch: pytest.MonkeyPatch) -> None:
+    """A stamp that says nothing is left to routing, which takes its sender for a stranger."""
+    before = Stabilize._taken
+
+    def taken(self: Stabilize, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
+        is_stamped = isinstance(received, Receive) and isinstance(received.message, Stamped)
+        return (received,) if is_stamped else before(self, received, now)
+
+    patch.setattr(Stabilize, "_taken", taken)
 
 
 BUGS: tuple[tuple[Patch, Callable[[], None]], ...] = (
@@ -166,6 +218,10 @@ BUGS: tuple[tuple[Patch, Callable[[], None]], ...] = (
     (withdraws_what_has_another_number, KEPT),
     (sends_into_the_void, CHANGED),
     (is_told_nothing_afresh, KEPT),
+    (says_no_cut, CUT),
+    (keeps_taking_apart, CUT),
+    (counts_no_batches, BATCH),
+    (hands_on_what_is_damaged, STAMP),
 )
 
 

@@ -5,6 +5,7 @@ Shen 5.6, T-36 to T-39.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from math import inf
 from random import Random
@@ -15,8 +16,9 @@ from sapwood.errors import InputError
 from sapwood.model.publication import Publication
 from sapwood.overlay.shapes import parse_topology
 from sapwood.overlay.topology import Link
-from sapwood.routing.effects import Send
-from sapwood.routing.messages import Publish
+from sapwood.routing.effects import Deliver, Effect, Send, SendMany
+from sapwood.routing.inputs import AttachClient, ClientPublishMany, Receive, ReceiveMany
+from sapwood.routing.messages import Publish, PublishMany, Stamped
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.stabilize.adaptive import Adaptive
@@ -24,6 +26,7 @@ from sapwood.routing.upkeep.stabilize.stabilize import Stabilize
 from sapwood.simulation.examination import draw_for
 from sapwood.simulation.history import ClientName, SubscriptionName
 from sapwood.simulation.simulator import router_maker
+from sapwood.simulation.tampering import How, Tamper
 from sapwood.simulation.world import World
 from tests.simulation.helpers import assert_right, subscribe
 from tests.simulation.test_stabilize import assert_legal, upkeeps
@@ -47,6 +50,12 @@ def held(world: World, router: str, neighbor: str) -> int:
 def statements(world: World) -> int:
     kinds = ("subscribe", "unsubscribe", "replace")
     return sum(world.tally.messages[kind] for kind in kinds)
+
+
+def fail_link(world: World, a: str, b: str) -> None:
+    """Let a link fail, and all routers know that its ends are cut off."""
+    world.fail_link(a, b)
+    world.run_until(world.now + 0.5)
 
 
 def publish(world: World, router: str, count: int, text: str = "x") -> None:
@@ -142,7 +151,7 @@ def test_adaptive_lets_go_when_useless_hops_are_more_than_the_routers_times_the_
     world = world_of("line:4", f"1:adaptive:{threshold}")
     subscribe(world, "r4", "s", "x > 1")
     world.run_until(ROUNDS)
-    world.fail_link("r3", "r4")
+    fail_link(world, "r3", "r4")
     publish(world, "r1", 20)
     r3 = upkeeps(world)[2]
     # two hops each, from r1 to r3, and three routers on this side of the link
@@ -177,12 +186,122 @@ def test_an_end_that_has_let_go_is_told_again_what_it_had_and_the_other_keeps_wh
     assert not any(router.table_sizes()["unconfirmed"] for router in world.routers.values())
 
 
+def cut_off(world: World) -> list[bool]:
+    """For each router, whether it knows of one that is cut off."""
+    return [upkeep.is_cut_without("") for upkeep in upkeeps(world)]
+
+
+def test_routers_know_of_one_that_is_cut_off_for_as_long_as_it_is() -> None:
+    world = world_of("line:5", "1:adaptive:0")
+    subscribe(world, "r5", "s", "x > 1")
+    world.run_until(ROUNDS)
+    assert cut_off(world) == [False] * 5
+    fail_link(world, "r4", "r5")
+    assert cut_off(world) == [True] * 5
+    world.return_link("r4", "r5")
+    world.run_until(world.now + 0.5)
+    assert cut_off(world) == [False] * 5
+    world.fail_link("r4", "r5")
+    publish(world, "r1", 1)
+    world.run_until(world.now + 0.5)
+    assert cut_off(world) == [False] * 4 + [True], "r4 has let go, and r5 has not"
+
+
+def test_who_was_wrongly_told_of_a_cut_is_right_after_a_period() -> None:
+    world = world_of("line:4", "1:adaptive")
+    world.run_until(ROUNDS)
+    for upkeep in upkeeps(world):
+        for link in upkeep.links.values():
+            link.is_cut = link.told_cut = True
+    assert cut_off(world) == [True] * 4
+    world.run_until(world.now + 4.0)
+    assert cut_off(world) == [False] * 4
+    fail_link(world, "r1", "r2")
+    for upkeep in upkeeps(world):
+        for link in upkeep.links.values():
+            link.is_cut, link.told_cut = False, True
+    world.run_until(world.now + 4.0)
+    assert cut_off(world) == [True] * 4
+
+
+def router(world: World, name: str) -> Router:
+    machine = world.routers[name]
+    assert isinstance(machine, Router)
+    return machine
+
+
+def batch(word: str = "b") -> tuple[Publication, ...]:
+    return tuple(Publication(f"{word}{number}", {"x": number}) for number in range(5))
+
+
+def kinds(effects: Iterable[Effect], neighbor: str) -> list[type]:
+    """How publications leave for a neighbor: in batches, with a count, or without."""
+    found = [one for one in effects if isinstance(one, Send | SendMany)]
+    return [
+        type(one.message) if isinstance(one, Send) else SendMany
+        for one in found
+        if one.neighbor == neighbor
+    ]
+
+
+def test_a_batch_is_counted_publication_by_publication_towards_one_that_is_cut_off() -> None:
+    world = world_of("line:5", "1:adaptive:inf")
+    subscribe(world, "r5", "s", "x > 1")
+    subscribe(world, "r1", "t", "x > 1")
+    world.run_until(ROUNDS)
+    r2, r3, r4 = (router(world, name) for name in ("r2", "r3", "r4"))
+    many = PublishMany("r2", 1, batch(), (b"",) * 5)
+    assert kinds(r3.handle(ReceiveMany("r2", many), world.now), "r4") == [SendMany]
+    fail_link(world, "r4", "r5")
+    counted = r3.handle(ReceiveMany("r2", many), world.now)
+    assert kinds(counted, "r4") == [Stamped] * 3, "2, 3 and 4 are above 1"
+    for one in counted:
+        assert isinstance(one, Send)
+        r4.handle(Receive("r3", one.message), world.now)
+    assert upkeeps(world)[3].useless == 3 * 2
+    away = r3.handle(ReceiveMany("r4", PublishMany("r4", 1, batch(), (b"",) * 5)), world.now)
+    assert kinds(away, "r2") == [SendMany], "nobody is cut off there"
+    r2.handle(AttachClient("bob"), world.now)
+    begun = r2.handle(ClientPublishMany("bob", batch("c")), world.now)
+    assert kinds(begun, "r3") == kinds(begun, "r1") == [SendMany], "no hop was useless yet"
+
+
+def test_a_stamp_that_is_damaged_is_left_out_and_its_publication_is_not() -> None:
+    """Seed 15 under `advertisement+covering+stabilize:1:adaptive:0.3`: it closed the link."""
+    world = world_of("line:3", "1:adaptive:inf")
+    subscribe(world, "r2", "s", "x > 1")
+    subscribe(world, "r3", "s", "x > 2")
+    world.run_until(ROUNDS)
+    r2 = router(world, "r2")
+    published = Publish("r1", 1, Publication("p", {"x": 3}))
+    for number, stamp in enumerate((b"X\x01", b"", b"W", b"W\x01\x02")):
+        effects = r2.handle(Receive("r1", Stamped(stamp, published)), world.now)
+        assert [type(one) for one in effects] == [Deliver, Send]
+        assert kinds(effects, "r3") == [Publish]
+        assert upkeeps(world)[1].unread == number + 1
+    assert not any(upkeep.useless for upkeep in upkeeps(world))
+
+
+def test_stamps_that_are_altered_in_flight_close_no_link() -> None:
+    world = world_of("line:4", "1:adaptive:inf")
+    subscribe(world, "r4", "s", "x > 1")
+    world.run_until(ROUNDS)
+    fail_link(world, "r3", "r4")
+    world.tampering.begin(Tamper(60.0, ("r2", "r3"), how=How.ALTER), world.now)
+    publish(world, "r1", 20)
+    assert upkeeps(world)[2].unread > 0
+    world.heal()
+    world.drain()
+    assert world.tally.links_closed == 0
+    assert_legal(world)
+
+
 def test_nothing_is_counted_that_somebody_else_takes() -> None:
     world = world_of("line:4", "1:adaptive")
     subscribe(world, "r4", "s", "x > 1")
     subscribe(world, "r3", "t", "x > 1")
     world.drain()
-    world.fail_link("r3", "r4")
+    fail_link(world, "r3", "r4")
     publish(world, "r1", 30)
     assert [upkeep.useless for upkeep in upkeeps(world)] == [0] * 4
     publish(world, "r3", 30)
@@ -195,7 +314,7 @@ def test_a_hop_to_a_router_that_somebody_else_is_behind_was_not_useless() -> Non
     subscribe(world, "r4", "s", "x > 1")
     subscribe(world, "r7", "s", "x > 1")
     world.drain()
-    world.fail_link("r2", "r4")
+    fail_link(world, "r2", "r4")
     publish(world, "r6", 1)  # to r3, which sends it to r7 as well, r1 and r2
     assert [upkeep.useless for upkeep in upkeeps(world)] == [0, 2, 0, 0, 0, 0, 0]
 
@@ -211,7 +330,7 @@ def test_the_count_is_the_way_behind_the_last_router_that_somebody_else_is_behin
         for router in sorted(takers):
             subscribe(world, router, "s", "x > 1")
         world.drain()
-        world.fail_link(broken.a, broken.b)
+        fail_link(world, broken.a, broken.b)
         source = draw.choice(routers)
         publish(world, source, 1)
         expected = sum(wasted(world, broken, end, source, takers) for end in (broken.a, broken.b))

@@ -46,11 +46,12 @@ class Making(MakeFailover):
 
     def __call__(self, router: Kept) -> Failover:
         plan = self.plans.get(router.name, NO_PLAN)
-        return self.kind(router, plan, self.detector(), self.inner.make(router))
+        inner, persists = self.inner.make(router), self.inner.persists
+        return self.kind(router, plan, self.detector(), inner, persists=persists)
 
 
-def maker(kind: type[Failover], overlay: Overlay) -> MakeRouter:
-    right = protocol(NAME)
+def maker(kind: type[Failover], overlay: Overlay, name: str = NAME) -> MakeRouter:
+    right = protocol(name)
     make = right.upkeep.make
     assert isinstance(make, MakeFailover)
     making = Making(make.inner, make.detector, plans_for(overlay), kind)
@@ -203,6 +204,50 @@ def test_a_router_that_moved_away_while_its_former_upstream_was_down_is_found_el
     assert received(world, "q") == ["q>r4/ann/s"]
 
 
+BRANCH = Topology(
+    ("r1", "r2", "r3", "r4", "r5"),
+    (Link("r1", "r2"), Link("r1", "r3"), Link("r3", "r4"), Link("r4", "r5")),
+)
+
+
+def start_again_below_a_backup(
+    *crashed: str, tail: Tail = Tail.LOST, name: str = NAME, kind: type[Failover] = Failover
+) -> None:
+    """The law for routers that start again: they take nobody for their upstream who is below.
+
+    r5 has moved from r4 to r3, as it suspects r4. r3 leaves r1 in the same way, and at once those
+    that have `crashed` start again: r5 may not take r4, its planned upstream, for the one that it
+    has, nor r3 take r5 for a way to r1.
+    """
+    world = World(BRANCH, maker(kind, BRANCH, name), validate=False)
+    for home in BRANCH.routers:
+        subscribe(world, home, "s", "x >= 0")
+    world.drain()
+    world.suspect("r5", "r4", 10.0)
+    world.drain()
+    assert frozenset(("r3", "r5")) in links(world)
+    world.suspect("r3", "r1", 0.1)
+    for router in crashed:
+        world.crash_router(router, tail)
+    world.heal()
+    world.drain()
+    assert not parted(world)
+    count = publish_everywhere(world, "p")
+    world.drain()
+    assert len(received(world, "p")) == count * count
+    assert judge_world(world).is_clean
+
+
+@pytest.mark.parametrize("name", [NAME, "failover:2+covering"])
+@pytest.mark.parametrize("crashed", [("r5",), ("r5", "r3"), ("r3", "r4", "r5")])
+def test_routers_that_start_again_below_a_backup_find_the_others(
+    crashed: tuple[str, ...], name: str
+) -> None:
+    """Seed 80228 under `failover:5+recover+covering` with older disks, smaller."""
+    for tail in (Tail.LOST, Tail.OLD) if "recover" in name else (Tail.LOST,):
+        start_again_below_a_backup(*crashed, tail=tail, name=name)
+
+
 def test_a_wrong_suspicion_loses_nothing_of_what_comes_after_it() -> None:
     world = world_of("line:5")
     world.suspect("r3", "r2", 60.0)
@@ -298,6 +343,13 @@ class ForgetsAtOnce(Failover):
         return super().link_down(LinkDown(link.neighbor, for_good=True), now)
 
 
+class TrustsTheFirstOfTwo(Failover):
+    """Of two that take each other for their upstream one looks for another, the later by name."""
+
+    def _yields_to(self, neighbor: str) -> bool:
+        return neighbor < self._router.name
+
+
 class RestoresNothing(Failover):
     """The records that the other upkeep has persisted are not handed to it."""
 
@@ -315,6 +367,7 @@ class RestoresNothing(Failover):
         NeverMoves,
         ForgetsAtOnce,
         RestoresNothing,
+        TrustsTheFirstOfTwo,
     ],
 )
 def test_planted_bugs_break_one_of_the_laws(
@@ -330,6 +383,8 @@ def test_planted_bugs_break_one_of_the_laws(
         cut(world_of("line:4", mutant))
         move_the_only_one(mutant, crashes=False)
         move_the_only_one(mutant, crashes=True)
+        start_again_below_a_backup("r5", kind=mutant)
+        start_again_below_a_backup("r5", "r3", name="failover:2+covering", kind=mutant)
 
     with pytest.raises((AssertionError, SapwoodError)):
         laws()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from sapwood.errors import InputError
 from sapwood.overlay.shapes import parse_topology
+from sapwood.routing.inputs import Receive, ReceiveMany
+from sapwood.routing.upkeep.failover.failover import Failover
+from sapwood.routing.upkeep.protocol import Action as UpkeepAction
 from sapwood.simulation.examination import draw_for, examine
 from sapwood.simulation.history import SubscriptionName
 from sapwood.simulation.scenario import (
@@ -100,6 +105,37 @@ def test_a_link_that_is_given_up_by_routers_of_which_none_is_below_comes_up_agai
         QUIET,
     )
     assert_stands(scenario(*actions), "recover+failover:5+covering")
+
+
+RETURNED: tuple[Action, ...] = (
+    RemoveRouter("r3"),
+    AddRouter("n1"),
+    AddLink("n1", "r2"),
+    CrashRouter("r2"),
+    QUIET,
+    ReturnRouter("r2"),
+)
+"""r2, which r1 has given up, comes back to n1 alone, which has no upstream: no way to r1."""
+
+
+def test_a_router_that_returns_is_not_satisfied_with_a_neighbor_that_is_not_above() -> None:
+    """Seed 80008 with older disks, smaller."""
+    assert_stands(scenario(*RETURNED), "recover+failover:5+covering")
+
+
+def test_a_router_has_to_know_that_it_has_an_upstream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted bug: a neighbor that does not announce to be below is the upstream."""
+    before = Failover.arrived
+
+    def arrived(
+        self: Failover, received: Receive | ReceiveMany, now: float
+    ) -> Iterable[UpkeepAction]:
+        self._is_known = received.neighbor in self._said
+        return before(self, received, now)
+
+    monkeypatch.setattr(Failover, "arrived", arrived)
+    examined = examine(scenario(*RETURNED), "recover+failover:5+covering")
+    assert examined.found["parted"] > 0
 
 
 def test_a_circle_of_links_that_a_scenario_has_itself_is_refused() -> None:

@@ -10,9 +10,9 @@ import pytest
 from sapwood.errors import InputError
 from sapwood.language import parse_filter
 from sapwood.overlay.shapes import parse_topology
-from sapwood.overlay.topology import Overlay
-from sapwood.routing.inputs import Receive
-from sapwood.routing.messages import UpkeepNote
+from sapwood.overlay.topology import Link, Overlay, Topology
+from sapwood.routing.inputs import Compare, Receive
+from sapwood.routing.messages import Subscribe, UpkeepNote
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.stabilize.stabilize import Stabilize
@@ -20,9 +20,9 @@ from sapwood.simulation.corruption import KINDS, corrupt
 from sapwood.simulation.divergence import divergences
 from sapwood.simulation.examination import PROBES, draw_for
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
-from sapwood.simulation.legality import globally_illegal, locally_illegal
+from sapwood.simulation.legality import globally_illegal, locally_illegal, speaks_of
 from sapwood.simulation.scenario import CorruptTables
-from sapwood.simulation.simulator import router_maker
+from sapwood.simulation.simulator import protocol_on, router_maker
 from sapwood.simulation.tampering import How, Tamper
 from sapwood.simulation.vocabulary import draw_filter
 from sapwood.simulation.world import World
@@ -207,6 +207,67 @@ def test_a_note_that_says_nothing_is_dropped_and_counted() -> None:
         assert router.handle(Receive(neighbor, UpkeepNote(note)), world.now) == []
     assert isinstance(router, Router)
     assert router.counters()["notes_unread"] == 4
+
+
+def forged(key: str, propagation: str = "covering") -> World:
+    """A neighbor states an entry under a key, before a client of the router states its own ones."""
+    line = parse_topology("line:3", lambda n: 0)
+    world = World(line, router_maker(f"{propagation}+stabilize:1"), validate=True)
+    subscribe(world, "r3", "s", "x > 5")
+    world.drain()
+    said = Subscribe(key, parse_filter("x > 3"), 9)
+    world.routers["r2"].handle(Receive("r1", said), world.now)
+    for number in range(4):
+        subscribe(world, "r2", f"s{number}", f"x = {number}")
+    held = world.routers["r2"].received()
+    assert [one.key for one in held if one.key.startswith("r2.")] == []
+    world.drain()
+    assert world.history.unanswered() == ()
+    return world
+
+
+@pytest.mark.parametrize(
+    ("key", "propagation"),
+    [("r2.0.1", "covering"), ("r2.0.3", "covering"), ("r2.0.m1.1", "covering+merging")],
+)
+def test_a_key_that_a_router_has_yet_to_give_is_taken_from_no_neighbor(
+    key: str, propagation: str
+) -> None:
+    """Seed 60 under `advertisement+covering+stabilize:1:static`, smaller."""
+    world = forged(key, propagation)
+    assert world.tally.links_closed == 0
+    if speaks_of(world):
+        assert_legal(world)
+
+
+def test_a_router_whose_name_begins_like_the_keys_of_another_one_keeps_its_own() -> None:
+    topology = Topology(("r", "r.0"), (Link("r", "r.0"),))
+    world = World(topology, router_maker("covering+stabilize:1"), validate=True)
+    subscribe(world, "r", "s", "x > 1")
+    subscribe(world, "r.0", "s", "x > 2")
+    world.run_until(1.0)
+    assert world.history.unanswered() == ()
+    assert corrected(world) == 0
+
+
+def test_tables_behind_another_upkeep_become_right_as_well() -> None:
+    """Its notes are its own ones, and `failover` in front of it hides none of its abilities."""
+    name = "covering+stabilize:1+failover:5"
+    line = parse_topology("line:4", lambda n: 0)
+    world = World(line, router_maker(protocol_on(line, name)), validate=False)
+    for number, home in enumerate(line.routers):
+        subscribe(world, home, "s", f"x > {number}")
+    world.drain()
+    corrupt_all(world, 7)
+    assert globally_illegal(world)
+    for machine in world.routers.values():
+        machine.handle(Compare(), world.now)
+    world.run_until(world.now + 3 * PERIOD_S + SLACK_S)
+    assert_legal(world)
+    world.drain()
+    assert world.counted()["corrected"] > 0
+    routers = [one for one in world.routers.values() if isinstance(one, Router)]
+    assert {entry.wrong for one in routers for entry in one.compared() or ()} == {0}
 
 
 @pytest.mark.parametrize("name", ["simple", "identity", "covering", "covering+merging"])

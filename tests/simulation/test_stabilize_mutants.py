@@ -14,6 +14,7 @@ import pytest
 
 from sapwood.errors import SapwoodError
 from sapwood.overlay.shapes import parse_topology
+from sapwood.routing import router
 from sapwood.routing.inputs import LinkUp
 from sapwood.routing.tables import Statement
 from sapwood.routing.upkeep.protocol import Action
@@ -22,10 +23,12 @@ from sapwood.routing.upkeep.stabilize.edges import Asked, Difference, Holder, Se
 from sapwood.routing.upkeep.stabilize.notes import Observe, Sketch
 from sapwood.routing.upkeep.stabilize.sketched import SketchedTable
 from sapwood.routing.upkeep.stabilize.stabilize import Link, Stabilize
+from sapwood.simulation import world as world_module
 from sapwood.simulation.corruption import KINDS
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.world import World
 from tests.routing.upkeep.stabilize import test_edges
+from tests.simulation import test_stabilize
 from tests.simulation.helpers import subscribe
 from tests.simulation.test_stabilize import (
     PERIOD_S,
@@ -33,6 +36,7 @@ from tests.simulation.test_stabilize import (
     assert_legal,
     converges,
     corrupt_all,
+    forged,
     overlay,
 )
 
@@ -70,6 +74,16 @@ def looks_at_the_wrong_side(patch: pytest.MonkeyPatch) -> None:
 def overlooks_conflicts(patch: pytest.MonkeyPatch) -> None:
     """An entry that another neighbor stated goes to routing, which takes it for a circle."""
     patch.setattr(statements, "sides_of", lambda *_: {})
+
+
+def takes_keys_that_are_not_given(patch: pytest.MonkeyPatch) -> None:
+    """A neighbor states an entry under the next key of the router itself."""
+    patch.setattr(statements, "_is_own", lambda *_: False)
+
+
+def hides_what_is_behind(patch: pytest.MonkeyPatch) -> None:
+    """An upkeep in front of another one takes its place, also in what it cannot do itself."""
+    patch.setattr(router, "layer_with", lambda one, method: one if hasattr(one, method) else None)
 
 
 def overlooks_filters(patch: pytest.MonkeyPatch) -> None:
@@ -205,3 +219,16 @@ def test_a_snapshot_that_is_stale_undoes_what_was_said_meanwhile(
     monkeypatch.setattr(test_edges, "difference", stale)
     with pytest.raises((AssertionError, ExceptionGroup)):
         test_edges.test_a_correction_undoes_nothing_that_was_said_meanwhile()
+
+
+def test_a_key_that_is_not_given_yet_has_to_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    takes_keys_that_are_not_given(monkeypatch)
+    with pytest.raises((AssertionError, SapwoodError, KeyError)):
+        forged("r2.0.1")
+
+
+def test_an_upkeep_in_front_may_not_hide_what_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    hides_what_is_behind(monkeypatch)
+    monkeypatch.setattr(world_module, "SIMULATION_RESTLESS_TICKS_MAX", 100)
+    with pytest.raises((AssertionError, SapwoodError)):
+        test_stabilize.test_tables_behind_another_upkeep_become_right_as_well()

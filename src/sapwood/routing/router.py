@@ -66,6 +66,8 @@ from sapwood.routing.upkeep.protocol import (
     Resume,
     Suspecting,
     Watching,
+    layer_with,
+    layers,
 )
 from sapwood.routing.upkeep.recover.checkpoint import cores_of, refill
 from sapwood.routing.upkeep.stabilize.monitor import Monitor
@@ -110,13 +112,11 @@ class Router:
         self.membership = self._make_membership()
         self.upkeep = self.protocol.upkeep.make(self)
         self._is_passive = self.upkeep.is_passive
-        # by name: an `isinstance` with a `Protocol` takes tens of microseconds
-        watches = hasattr(self.upkeep, "comes")
-        self._watching = cast("Watching", self.upkeep) if watches else None
+        self._watching = cast("Watching | None", layer_with(self.upkeep, "comes"))
+        self._comparing = cast("Comparing | None", layer_with(self.upkeep, "compare"))
         self._absent: dict[str, None] = {}
         self._remaining: BatchInput | None = None
-        compares = hasattr(self.upkeep, "compare")
-        self._monitor = None if compares else self._make_monitor()
+        self._monitor = self._make_monitor() if self._comparing is None else None
 
     def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input at time `now` (seconds, any origin, never going back).
@@ -151,7 +151,8 @@ class Router:
             case Suspicion() | Measured():
                 return self._hear_of(input, now)
             case Compare():
-                return self._do(cast("Comparing", upkeep).compare(now), now)
+                assert self._comparing is not None, "else the monitor has compared"
+                return self._do(self._comparing.compare(now), now)
             case AttachClient(client) if client in self._absent:
                 del self._absent[client]
                 return []
@@ -248,8 +249,9 @@ class Router:
         the keys looked up. Upkeep may add counts of its own.
         """
         counted = self.membership.counters()
-        if isinstance(self.upkeep, Counting):
-            counted.update(self.upkeep.counters())
+        for layer in layers(self.upkeep):
+            if isinstance(layer, Counting):
+                counted.update(layer.counters())
         return counted
 
     def received(self) -> Iterator[LinkSubscription]:
@@ -264,7 +266,8 @@ class Router:
         """The results of comparing tables with neighbors; `None` where upkeep cannot compare."""
         if self._monitor is not None:
             return self._monitor.compared()
-        return cast("Comparing", self.upkeep).compared()
+        assert self._comparing is not None, "tables are compared by upkeep, or by the monitor"
+        return self._comparing.compared()
 
     @property
     def tables(self) -> Mapping[str, Table]:
@@ -285,9 +288,8 @@ class Router:
     # Tables that are compared on request -------------------------------------------------------
 
     def _make_monitor(self) -> Monitor:
-        if hasattr(self.upkeep, "holds_back"):
-            return Monitor(self, cast("HoldingBack", self.upkeep).holds_back)
-        return Monitor(self)
+        holding = cast("HoldingBack | None", layer_with(self.upkeep, "holds_back"))
+        return Monitor(self) if holding is None else Monitor(self, holding.holds_back)
 
     def _monitored(
         self, monitor: Monitor, input: Receive | LinkUp | LinkDown | Compare

@@ -9,8 +9,8 @@ the first one.
 
 The time is less than eight periods of 30 s, after which a sketch is made afresh. So tables are
 compared more often (`--period`), and at 30 s that costs as much less as there are fewer comparisons
-(`at_30_s`, in hundredths of what the first protocol takes for publications at that rate). What
-`adaptive` takes besides is for publications, as it routes them one by one; it runs at 30 s.
+(`at_30_s`, in hundredths of what the first protocol takes for publications at that rate).
+`adaptive` runs at 30 s; while no link is down it takes nothing besides.
 """
 
 from __future__ import annotations

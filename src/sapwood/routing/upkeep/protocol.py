@@ -19,14 +19,16 @@ or something else: the router carries them out, and asserts nothing about them.
   number or a time, is a `Stamped` one. What the neighbor's strategy does not take off reaches
   routing, which closes the link.
 
-A strategy keeps its state of links itself: one instance for a router, whatever its membership.
+A strategy keeps its state of links itself: one instance for a router, whatever its membership. It
+may stand in front of another one, its `inner`, whose abilities (the protocols below `Upkeep`) the
+router uses as if they were its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Effect, Send, SendMany
@@ -181,6 +183,22 @@ class Upkeep(Protocol):
     def validate(self) -> None:
         """Check its own relations; raises `InvariantError`."""
         ...
+
+
+def layers(upkeep: Upkeep) -> Iterator[Upkeep]:
+    """An upkeep, and those that it stands in front of, outermost first."""
+    layer: Upkeep | None = upkeep
+    while layer is not None:
+        yield layer
+        layer = cast("Upkeep | None", getattr(layer, "inner", None))
+
+
+def layer_with(upkeep: Upkeep, method: str) -> object | None:
+    """The outermost layer of an upkeep that has a method; `None` for none.
+
+    By name: an `isinstance` with a `Protocol` takes tens of microseconds.
+    """
+    return next((layer for layer in layers(upkeep) if hasattr(layer, method)), None)
 
 
 @runtime_checkable

@@ -6,6 +6,7 @@ import pytest
 
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
+from sapwood.routing.effects import Subscribed
 from sapwood.routing.inputs import (
     AttachClient,
     ClientAdvertise,
@@ -36,7 +37,7 @@ def test_a_subscription_is_in_force_when_every_tree_in_reach_has_confirmed() -> 
     made.confirmed("r1", ("ann", "s1"))
     assert made.take_in_force() == []
     made.confirmed("r2", ("ann", "s1"))
-    assert made.take_in_force() == [("ann", "s1")]
+    assert made.take_in_force() == [Subscribed("ann", "s1")]
     assert made.take_in_force() == []
     made.confirmed("r2", ("ann", "s1"))  # as every new branch says again
     assert made.take_in_force() == []
@@ -50,7 +51,7 @@ def test_what_waits_follows_who_is_in_reach() -> None:
     made.confirmed("r1", ("ann", "s1"))
     assert made.take_in_force() == []
     made.reach(("r1",))
-    assert made.take_in_force() == [("ann", "s1")]
+    assert made.take_in_force() == [Subscribed("ann", "s1")]
 
 
 def test_what_waits_follows_the_trees_of_a_source() -> None:
@@ -63,7 +64,7 @@ def test_what_waits_follows_the_trees_of_a_source() -> None:
     made.validate(lambda source, _: source == "r1")
     assert made.take_in_force() == []
     made.review("r2", lambda _: True)
-    assert made.take_in_force() == [("ann", "s1")]
+    assert made.take_in_force() == [Subscribed("ann", "s1")]
 
 
 def test_what_is_withdrawn_waits_no_longer() -> None:

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from sapwood.errors import InvariantError
 from sapwood.limits import MESH_HOLD_S, MESH_PAUSE_MAX_S, MESH_PAUSE_MIN_S
+from sapwood.overlay.spanning import fewest_links
 from sapwood.routing.effects import Send
 from sapwood.routing.inputs import LinkDown, LinkUp, Receive, Tick
 from sapwood.routing.membership.mesh.mesh import Mesh
 from sapwood.routing.membership.mesh.pace import HeldLinks, Pace
-from sapwood.routing.messages import Neighbors, Version
+from sapwood.routing.messages import Announce, Neighbors, Version
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import DEFAULT_ENGINES
 from tests.examples import examples
@@ -205,3 +206,21 @@ def test_validate_finds_a_link_that_is_held_and_in_use() -> None:
     alone.mesh._held.came_up("r2", 0.0)
     with pytest.raises(InvariantError, match="held, and in use"):
         alone.mesh.validate()
+
+
+def test_a_tree_that_is_announced_in_time_is_looked_at_afresh() -> None:
+    """Seed 300019 under `redundant:2+covering`: a client waited for ever for its confirmation."""
+    alone = Alone(MESH_HOLD_S)
+    mesh = alone.mesh
+    for version, (a, b) in enumerate((("r1", "r2"), ("r1", "r3")), 1):
+        alone.toggle(a, b, 1.0 + version / 100)
+        for other in OTHERS:
+            tree = fewest_links(other, mesh.map.around)
+            mesh.handle(Receive("r4", Announce(tree, Version(0, version), version)), 1.1)
+    assert not mesh._is_settled(), "its own tree is cut, and was repaired not long ago"
+    alone.pass_until(1.0 + MESH_PAUSE_MAX_S)
+    assert mesh._is_settled()
+    mesh.validate()
+    mesh._is_current = False
+    with pytest.raises(InvariantError, match="is not known afresh"):
+        mesh.validate()

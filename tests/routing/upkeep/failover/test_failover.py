@@ -16,6 +16,7 @@ from sapwood.routing.inputs import (
     LinkUp,
     Note,
     Receive,
+    Record,
     Restored,
     Suspicion,
     Tick,
@@ -24,7 +25,13 @@ from sapwood.routing.messages import SubscribeMany, UpkeepNote
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.failover.choice import planned
-from sapwood.routing.upkeep.failover.notes import Standing, note_of, standing_in
+from sapwood.routing.upkeep.failover.notes import (
+    Place,
+    Standing,
+    note_of,
+    place_in,
+    standing_in,
+)
 from sapwood.routing.upkeep.failover.plans import Plan
 
 NAME = "failover:5+covering"
@@ -242,6 +249,58 @@ def test_a_router_that_hangs_elsewhere_than_planned_finds_out() -> None:
     assert not said(machine.handle(LinkUp("b"), 0.0))["b"].is_below
     effects = machine.handle(Receive("b", standing(upstream="a")), 1.0)
     assert said(effects)["b"].is_below
+
+
+def test_a_router_that_knows_its_upstream_takes_no_other_that_says_nothing_of_being_below() -> None:
+    """Such a neighbor may have been below, and have started again: that is no way to the others."""
+    machine = attached(Plan("r", (("b", ""),)))
+    effects = machine.handle(LinkUp("n"), 11.0)
+    effects += machine.handle(Receive("n", standing()), 12.0)
+    assert not said(effects)["n"].is_below
+    assert moves(machine.handle(Tick(), 15.0)) == [Disconnect("r"), Connect("b")]
+
+
+PERSISTING = "recover+failover:5+covering"
+
+
+def records_in(effects: Sequence[Effect]) -> list[Record]:
+    """What is persisted: the last note of each name, and then the changes."""
+    persisted = [one.record for one in effects if isinstance(one, Persist)]
+    notes = {one.name: one for one in persisted if isinstance(one, Note)}
+    return [*notes.values(), *(one for one in persisted if not isinstance(one, Note))]
+
+
+def moved() -> list[Effect]:
+    """The effects of a router that was planned below r, and then dialed b, which listens at h:2."""
+    machine = Router("d", planned(protocol(PERSISTING), {"d": Plan("r")}))
+    where = note_of(Standing(is_below=False, has_backups=False, address="h:2"))
+    return [
+        *machine.handle(LinkUp("r"), 0.0),
+        *machine.handle(LinkUp("b", dialed=True), 1.0),
+        *machine.handle(Receive("b", where), 2.0),
+        *machine.handle(Receive("b", where), 3.0),
+    ]
+
+
+def test_a_router_persists_its_upstream_where_that_is_not_as_planned() -> None:
+    notes = [one.record for one in moved() if isinstance(one, Persist)]
+    places = [place_in(note) for note in notes if isinstance(note, Note)]
+    assert [place for place in places if place is not None] == [Place("b", ""), Place("b", "h:2")]
+
+
+@pytest.mark.parametrize("upstream", ["r", ""])
+def test_a_router_that_is_restored_knows_its_upstream(upstream: str) -> None:
+    machine = Router("d", planned(protocol(PERSISTING), {"d": Plan(upstream)}))
+    machine.handle(Restored(records_in(moved())), 50.0)
+    told = said(machine.handle(LinkUp("other"), 51.0))["other"]
+    assert (told.is_below, told.upstream, told.upstream_address) == (False, "b", "h:2")
+    assert said(machine.handle(LinkUp("b"), 52.0))["b"].is_below
+
+
+def test_a_router_that_is_restored_goes_back_to_its_upstream_where_that_listens() -> None:
+    machine = Router("d", planned(protocol(PERSISTING), {"d": Plan()}))
+    machine.handle(Restored(records_in(moved())), 50.0)
+    assert Connect("b", "h:2") in moves(machine.handle(Tick(), 55.0))
 
 
 def test_two_that_take_each_other_for_the_upstream_agree() -> None:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
+from sapwood.routing.effects import Effect, Subscribed, SubscribedMany
 from sapwood.routing.inputs import (
     AttachClient,
     ClientAdvertise,
@@ -146,12 +147,16 @@ class Clients:
             if not awaited:
                 self.in_force[named] = None
 
-    def take_in_force(self) -> list[Named]:
-        """Take the subscriptions that have come into force on all trees, once each."""
-        found = list(self.in_force)
-        for named in found:
+    def take_in_force(self) -> list[Effect]:
+        """Notify clients of the subscriptions that have come into force on all trees, once each."""
+        clients: dict[str, list[str]] = {}
+        for named in tuple(self.in_force):
+            clients.setdefault(named[0], []).append(named[1])
             self._wait_no_longer(named)
-        return found
+        return [
+            Subscribed(client, ids[0]) if len(ids) == 1 else SubscribedMany(client, tuple(ids))
+            for client, ids in clients.items()
+        ]
 
     def requests(self) -> Iterator[AttachClient | ClientSubscribeMany]:
         """The requests that subscribe for all clients on a new tree."""

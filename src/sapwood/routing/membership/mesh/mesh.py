@@ -69,7 +69,7 @@ from sapwood.overlay.disjoint import FindTree
 from sapwood.overlay.spanning import SpanningTree, fewest_links
 from sapwood.routing.client_entries import unexpected_message
 from sapwood.routing.core import RoutingCore
-from sapwood.routing.effects import CloseLink, Effect, Send, Subscribed, SubscribedMany
+from sapwood.routing.effects import CloseLink, Effect, Send
 from sapwood.routing.inputs import (
     AttachClient,
     ClientAdvertise,
@@ -96,7 +96,7 @@ from sapwood.routing.inputs import (
     Tick,
 )
 from sapwood.routing.membership.mesh.changeover import advance
-from sapwood.routing.membership.mesh.clients import Clients, Named
+from sapwood.routing.membership.mesh.clients import Clients
 from sapwood.routing.membership.mesh.links import LinkMap, objection_to
 from sapwood.routing.membership.mesh.pace import HeldLinks, Pace, kept_s
 from sapwood.routing.membership.mesh.tree_set import TreeSet
@@ -149,7 +149,7 @@ class Mesh:
         if is_watched and protocol.clients_advertise:
             self._supply = SupplyWatch(self._filter_of)
         self.forest = TreeSet(incarnation, make_core, self.clients, self.map, self._supply)
-        #: true if all trees are as they have to be; `None` where the links have changed since
+        #: true if all trees are as they have to be; `None` where links or trees have changed since
         self._is_current: bool | None = None
         hold_s = kept_s(hold_s, persists=protocol.persists)
         self._held, self._pace = HeldLinks(hold_s), Pace(hold_s)
@@ -192,7 +192,7 @@ class Mesh:
         effects = self._close_all(effects, now)
         effects.extend(advance(self.forest, now))
         if self.clients.in_force and self._is_settled():
-            effects.extend(_subscribed(self.clients.take_in_force()))
+            effects.extend(self.clients.take_in_force())
         return effects
 
     def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
@@ -304,6 +304,8 @@ class Mesh:
             raise InvariantError("the links in use are not those that everybody is told of")
         if any(neighbor in self.forest.links for neighbor in self._held):
             raise InvariantError("a link is held, and in use")
+        if self._is_current not in (None, self._serve_all()):
+            raise InvariantError("whether all trees are as they have to be is not known afresh")
 
     # Clients -----------------------------------------------------------------------------------
 
@@ -485,7 +487,6 @@ class Mesh:
 
     def _follow(self, now: float) -> list[Effect]:
         """Follow a change of the known links."""
-        self._is_current = None
         self._pace.changed(now)
         effects = self._change_tree(now)
         self.forest.review(self.clients.reach(self.map.around))
@@ -495,6 +496,7 @@ class Mesh:
 
     def _change_tree(self, now: float) -> list[Effect]:
         """Announce the tree that is the best by now, if it is another one, and time for it."""
+        self._is_current = None  # since links have changed, or are about to have another tree
         current = self.forest.trees[self.name].place.announced.tree
         tree = self.map.find(self.name, self.map.around)
         self._pace.rest()
@@ -522,13 +524,17 @@ class Mesh:
 
         Better trees may follow: they take over when all is in force there that clients rely on.
         """
-        around, trees = self.map.around, self.forest.trees
         if self._is_current is None:
-            self._is_current = self.map.is_settled and all(
-                source in trees and self.map.serves(trees[source].place.announced.tree)
-                for source in around
-            )
+            self._is_current = self._serve_all()
         return self._is_current
+
+    def _serve_all(self) -> bool:
+        """True if the view of the links is settled, and the tree of each source reaches all."""
+        trees = self.forest.trees
+        return self.map.is_settled and all(
+            source in trees and self.map.serves(trees[source].place.announced.tree)
+            for source in self.map.around
+        )
 
     # Messages ----------------------------------------------------------------------------------
 
@@ -587,14 +593,3 @@ class Mesh:
             return []
         self._is_current = None
         return self.forest.adopt(message, now)
-
-
-def _subscribed(named: Iterable[Named]) -> list[Effect]:
-    """Notify clients of their subscriptions that are in force."""
-    clients: dict[str, list[str]] = {}
-    for client, id_ in named:
-        clients.setdefault(client, []).append(id_)
-    return [
-        Subscribed(client, ids[0]) if len(ids) == 1 else SubscribedMany(client, tuple(ids))
-        for client, ids in clients.items()
-    ]

@@ -34,7 +34,8 @@ class MakeFailover:
     def __call__(self, router: Kept) -> Failover:
         """The failover of one router."""
         plan = self.plans.get(router.name, NO_PLAN)
-        return Failover(router, plan, self.detector(), self.inner.make(router))
+        inner, persists = self.inner.make(router), self.inner.persists
+        return Failover(router, plan, self.detector(), inner, persists=persists)
 
 
 _SUMMARY: Final = "who has lost its upstream for long attaches to a backup"

@@ -35,14 +35,18 @@ been tried, R is: then the router waits, however long it takes, for R or another
 it. A backup whose link would close a circle is not linked by the shell, and counts as one that does
 not answer.
 
-The upstream end of a link was planned (`plans.py`), or is the one that was dialed; a router that
-knows neither, having started again elsewhere than planned, takes for its upstream the neighbor that
-does not announce to be below it.
+The upstream end of a link was planned (`plans.py`), or is the one that was dialed, and where the
+inner upkeep persists its state a router persists who its upstream is. One that knows none of this,
+having started again elsewhere than planned, takes for its upstream the neighbor that does not
+announce to be below it. One that knows its upstream does not, also while that is gone: such a
+neighbor may be below it, and have started again. Each would take the other for its upstream, and
+nobody would look for those beyond.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from sapwood.errors import InvariantError
@@ -52,15 +56,24 @@ from sapwood.routing.inputs import (
     ClientPublishMany,
     LinkDown,
     LinkUp,
+    Note,
     Recalled,
     Receive,
     ReceiveMany,
+    Record,
     Restored,
     Suspicion,
 )
 from sapwood.routing.messages import UpkeepNote
 from sapwood.routing.upkeep.detector.detector import Detector
-from sapwood.routing.upkeep.failover.notes import Standing, note_of, standing_in
+from sapwood.routing.upkeep.failover.notes import (
+    Place,
+    Standing,
+    kept_note,
+    note_of,
+    place_in,
+    standing_in,
+)
 from sapwood.routing.upkeep.failover.plans import Plan
 from sapwood.routing.upkeep.protocol import Action, Keeping, Kept, Upkeep
 
@@ -77,6 +90,7 @@ class Failover:
 
     #: _links are up, in the order in which they came up
     #: _upstream is the one that is linked, or the last that was, or is planned; or empty
+    #: _is_known: _upstream is, or was, more than planned; _place is the one that is persisted
     #: _said are the last notes of neighbors, gone ones included while they may be needed
     #: _seeking is the backup requested in place of the upstream, and those still to be tried;
     #: `None` while the upstream is linked or waited for
@@ -84,13 +98,18 @@ class Failover:
     #: other neighbors whose link is down, as long as the inner upkeep keeps their entries
     """
 
-    def __init__(self, router: Kept, plan: Plan, detector: Detector, inner: Upkeep) -> None:
+    def __init__(
+        self, router: Kept, plan: Plan, detector: Detector, inner: Upkeep, *, persists: bool = False
+    ) -> None:
         self._router = router
         self._plan = plan
         self._detector = detector
         self._inner = inner
         self._links: dict[str, None] = {}
         self._upstream = plan.upstream
+        self._is_known = False
+        self._persists = persists
+        self._place = Place(plan.upstream, "")
         self._said: dict[str, Standing] = {}
         self._told: dict[str, Standing] = {}
         self._seeking: tuple[str, list[tuple[str, str]]] | None = None
@@ -125,7 +144,7 @@ class Failover:
         sought = "" if self._seeking is None else self._seeking[0]
         if neighbor in (self._upstream, self._plan.upstream, sought) or link.dialed:
             self._attach(neighbor)
-        return [*self._tell(), *self._inner.link_up(link, now)]
+        return [*self._remember(), *self._tell(), *self._inner.link_up(link, now)]
 
     def link_down(self, link: LinkDown, now: float) -> Iterable[Action]:
         """Take in that a link is gone; if it led to the upstream, patience begins."""
@@ -202,6 +221,15 @@ class Failover:
         if neighbor != self._upstream and self._upstream:
             self._said.pop(self._upstream, None)
         self._upstream, self._seeking = neighbor, None
+        self._is_known = True
+
+    def _remember(self) -> list[Effect]:
+        """Persist the upstream, if it is news, where the inner upkeep persists its state."""
+        place = Place(self._upstream, self._address_of(self._upstream))
+        if not self._persists or place == self._place:
+            return []
+        self._place = place
+        return [kept_note(place)]
 
     def _candidates(self) -> list[tuple[str, str]]:
         """The backups to try without the upstream, by name and address."""
@@ -253,10 +281,15 @@ class Failover:
         return [*actions, Connect(name, address)]
 
     def _address_of(self, neighbor: str) -> str:
-        """The address of a neighbor, as it has announced itself, or as planned; or empty."""
+        """The address of a neighbor, as announced by itself, also in an earlier life, or planned.
+
+        Empty where it is not known.
+        """
         said = self._said.get(neighbor)
         if said is not None and said.address:
             return said.address
+        if neighbor == self._place.upstream and self._place.address:
+            return self._place.address
         return dict(self._plan.backups).get(neighbor, "")
 
     # Notes of neighbors ------------------------------------------------------------------------
@@ -274,13 +307,20 @@ class Failover:
             return ()
         self._said[neighbor] = said
         is_attached = self._upstream in self._links
-        if said.is_below and neighbor == self._upstream and neighbor < self._router.name:
+        if said.is_below and neighbor == self._upstream and self._yields_to(neighbor):
             self._upstream = self._plan.upstream  # each took the other for its upstream
             if self._upstream and self._upstream not in self._links:
                 self._detector.watch(self._upstream, now)
-        elif not said.is_below and not is_attached and self._plan.upstream:
+        elif not said.is_below and not (is_attached or self._is_known) and self._plan.upstream:
             self._attach(neighbor)
-        return self._tell()
+        return [*self._remember(), *self._tell()]
+
+    def _yields_to(self, neighbor: str) -> bool:
+        """True if of two that take each other for their upstream this router is the one that errs.
+
+        Both are, if each was planned to be below another one: of these, one is a way to the rest.
+        """
+        return neighbor < self._router.name or self._plan.upstream not in {"", neighbor}
 
     def _tell(self) -> list[Action]:
         """Send this router's standing to the neighbors that do not have it.
@@ -318,15 +358,26 @@ class Failover:
         return self._inner.sent(send, now)
 
     def restored(self, restored: Restored, now: float) -> Iterator[Action]:
-        """Restore the inner upkeep: neighbors send their standing when their links are up.
+        """Restore the upstream, and the inner upkeep; neighbors send their standing again.
 
         Patience begins with those that the inner upkeep kept entries of.
         """
-        yield from self._inner.restored(restored, now)
+        self._is_known = self._persists
+        records = self._recalled_from(restored.records)
+        yield from self._inner.restored(replace(restored, records=records), now)
         self._see(now)
         if isinstance(self._inner, Keeping):
             for neighbor in self._inner.neighbors():
                 self._detector.watch(neighbor, now)
+
+    def _recalled_from(self, records: Iterable[Record]) -> Iterator[Record]:
+        """The records of the inner upkeep; the note of this router's place is taken off."""
+        for record in records:
+            place = place_in(record) if isinstance(record, Note) else None
+            if place is None:
+                yield record
+            else:
+                self._upstream, self._place = place.upstream, place
 
     def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:
         """Pass recalled publications to the inner upkeep."""

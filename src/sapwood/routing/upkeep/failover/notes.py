@@ -1,10 +1,17 @@
-"""The notes of routers under failover: their place, and where neighbors below them may go."""
+"""The notes of routers under failover: their place, and where neighbors below them may go.
+
+And the note that a router persists of its own place, where another upkeep persists its state.
+"""
 
 from __future__ import annotations
+
+from typing import Final, NamedTuple
 
 import msgspec
 
 from sapwood.errors import PeerError
+from sapwood.routing.effects import Persist
+from sapwood.routing.inputs import Note
 from sapwood.routing.messages import UpkeepNote
 
 _MARK = b"F"
@@ -29,8 +36,19 @@ class Standing(msgspec.Struct, array_like=True, frozen=True):
     heir_address: str = ""
 
 
+class Place(NamedTuple):
+    """The upstream of a router, and the address where that listens; empty where not known."""
+
+    upstream: str
+    address: str
+
+
+PLACE: Final = "place"
+"""The name of the persisted note with the place of a router."""
+
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(Standing)
+_PLACES = msgspec.msgpack.Decoder(Place)
 
 
 def note_of(standing: Standing) -> UpkeepNote:
@@ -46,3 +64,13 @@ def standing_in(note: UpkeepNote) -> Standing | None:
         return _DECODER.decode(note.note[1:])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:  # msgspec lets the latter through
         raise PeerError(f"a note of failover cannot be read: {error}") from error
+
+
+def kept_note(place: Place) -> Persist:
+    """The effect that persists a place."""
+    return Persist(Note(PLACE, _ENCODER.encode(place)))
+
+
+def place_in(note: Note) -> Place | None:
+    """The place in a persisted note; `None` for a note of another name."""
+    return _PLACES.decode(note.value) if note.name == PLACE else None

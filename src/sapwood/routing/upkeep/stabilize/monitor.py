@@ -28,6 +28,7 @@ from sapwood.routing.upkeep.stabilize.notes import (
     Again,
     Ask,
     Correct,
+    Cut,
     Found,
     Listing,
     Observe,
@@ -165,8 +166,8 @@ class Monitor:
             case Found():
                 edge.heard, edge.found = edge.heard + 1, said
                 return []
-            case Correct() | Again():
-                return []  # its tables are not ours to change
+            case Correct() | Again() | Cut():
+                return []  # its tables are not ours to change, and no publication is counted
 
     def _differs(self, neighbor: str, edge: Edge, found: Difference) -> list[Effect]:
         names = frozenset((*found.missing, *found.surplus))

@@ -43,7 +43,8 @@ _Names: TypeAlias = Annotated[tuple[EntryName, ...], Meta(max_length=NOTE_ENTRIE
 class Observe(Struct, array_like=True, frozen=True, tag="o"):
     """The sender asks for the holder's entries: a sketch of this shape, or all if `size` is 0.
 
-    `routers` is the number of routers on the sender's side of the link.
+    `routers` is the number of routers on the sender's side of the link; `is_cut`: one of them has a
+    link that is down and whose entries are kept.
     """
 
     round: Count
@@ -51,6 +52,13 @@ class Observe(Struct, array_like=True, frozen=True, tag="o"):
     probes: Annotated[int, Meta(ge=1, le=PROBES_MAX)] = 1
     salt: _Element = 0
     routers: Annotated[int, Meta(ge=0, le=ROUTERS_COUNTED_MAX)] = 0
+    is_cut: bool = False
+
+
+class Cut(Struct, array_like=True, frozen=True, tag="u"):
+    """The `is_cut` of the sender's side has changed."""
+
+    is_cut: bool
 
 
 class Sketch(Struct, array_like=True, frozen=True, tag="s"):
@@ -102,7 +110,7 @@ class Found(Struct, array_like=True, frozen=True, tag="f"):
     entries: Count
 
 
-Said: TypeAlias = Observe | Sketch | Listing | Correct | Again | Ask | Found
+Said: TypeAlias = Observe | Cut | Sketch | Listing | Correct | Again | Ask | Found
 
 _NAME_BYTES: Final = 12
 """Bytes of a name in a note beside its own: its length, and the element."""

@@ -18,8 +18,9 @@ Departures, with reasons:
   side only, so a wrong entry may stand in the way of the right one. An entry sent as a correction
   takes the place of another neighbor's; any other one does not, and is dropped for the next round
   to correct, where without this upkeep the link would be closed. The entries of the router's own
-  clients are always right. A neighbor that goes on sending entries of other sides for
-  `CONFLICTS_MAX` rounds closes a circle, and the message is handed to routing.
+  clients are always right, and keys that it has yet to give are theirs as well. A neighbor that
+  goes on sending entries of other sides for `CONFLICTS_MAX` rounds closes a circle, and the message
+  is handed to routing.
 * Corrections are inputs of routing, as if the messages that were lost, or came wrongly, had come,
   or had not: whatever follows from tables follows from them by the same code, under any propagation
   strategy, and travels on at once.
@@ -27,7 +28,8 @@ Departures, with reasons:
   a neighbor's confirmation get one in its place, as if its entry were gone; when the link is back,
   only differences are sent, as a correction.
 * A message that no router sent is a message like others, and what it leaves behind is compared; an
-  invalid note is dropped, as its question is asked again in the next round.
+  invalid note is dropped, as its question is asked again in the next round, and so is an invalid
+  stamp, without the message behind it.
 * A snapshot that is stale disturbs nothing (`edges`), and a sketch is made afresh with another salt
   every few rounds (`sketched`), so what it hides, and what happened to it, does not last.
 """
@@ -73,6 +75,7 @@ from sapwood.routing.upkeep.stabilize.notes import (
     Again,
     Ask,
     Correct,
+    Cut,
     Found,
     Listing,
     Observe,
@@ -120,6 +123,9 @@ class Link:
     found: Found = field(default_factory=lambda: Found(0, 0))
     #: routers on the other side, as the neighbor reports them
     routers: int = 0
+    #: true if the neighbor reports a link on its side that is down and kept, and what it was told
+    is_cut: bool = False
+    told_cut: bool = False
     #: true while the entries of routing for the neighbor are not sent, but compared at the end
     is_silent: bool = False
 
@@ -144,7 +150,7 @@ class Stabilize:
         #: links that were given up while they were down, and useless hops that came here meanwhile
         self.let_go = 0
         self.useless = 0
-        #: invalid notes
+        #: invalid notes and stamps
         self.unread = 0
         self._now = 0.0
 
@@ -258,8 +264,9 @@ class Stabilize:
                 return self._heard(received.neighbor, link, said)
             case Subscribe() | Replace() | SubscribeMany() | Advertise():
                 return self._stated(received, link)
-            case Stamped(stamp, inner) if hops_in(stamp) is not None:
-                return (replace(received, message=inner),)
+            case Stamped(stamp, inner):
+                self.unread += hops_in(stamp) is None  # what it is the stamp of is whole
+                return self._taken(replace(received, message=inner), now)
             case _:
                 return (received,)
 
@@ -268,12 +275,15 @@ class Stabilize:
         router = self._router
         match said:
             case Observe():
-                link.routers = said.routers
+                link.routers, link.is_cut = said.routers, said.is_cut
                 if said.size:
                     link.holder.begin_round()
                 answers = link.holder.answer(said, held(router.tables, neighbor))
                 is_routine = said.size > 0
                 return [Send(neighbor, note_of(one, periodic=is_routine)) for one in answers]
+            case Cut(is_cut):
+                link.is_cut = is_cut
+                return ()
             case Sketch():
                 link.held = said.count
                 was_asking = link.sender.is_asking
@@ -358,7 +368,8 @@ class Stabilize:
         neighbor, holder = received.neighbor, link.holder
         is_correction = holder.restating > 0
         holder.restating = max(0, holder.restating - 1)
-        sides = statements.sides_of(self._router.tables, received.message)
+        identity = f"{self._router.name}.{self._router.incarnation}"
+        sides = statements.sides_of(self._router.tables, received.message, identity)
         if not any(side is not None for side in sides.values()):
             return (received,)
         if holder.conflicts > CONFLICTS_MAX:
@@ -421,14 +432,21 @@ class Stabilize:
         return self._asking(neighbor, observe, periodic=True)
 
     def _asking(self, neighbor: str, observe: Observe, *, periodic: bool) -> Send:
-        """A question, with the number of routers on this side."""
-        said = msgspec.structs.replace(observe, routers=self.routers_without(neighbor))
+        """A question, with the number of routers on this side, and whether one is cut off."""
+        routers, is_cut = self.routers_without(neighbor), self.is_cut_without(neighbor)
+        if (link := self.links.get(neighbor)) is not None:
+            link.told_cut = is_cut
+        said = msgspec.structs.replace(observe, routers=routers, is_cut=is_cut)
         return Send(neighbor, note_of(said, periodic=periodic))
 
     def routers_without(self, neighbor: str) -> int:
         """The routers on this side of a link, as the neighbors on other links report them."""
         sides = (link.routers for name, link in self.links.items() if name != neighbor)
         return min(1 + sum(sides), ROUTERS_COUNTED_MAX)
+
+    def is_cut_without(self, neighbor: str) -> bool:  # noqa: ARG002
+        """False: no publication is counted, so nobody needs to know."""
+        return False
 
     def next_deadline(self) -> float | None:
         """The earliest timer; at most a period after the last input about links."""

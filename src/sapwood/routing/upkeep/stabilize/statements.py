@@ -116,17 +116,33 @@ def confirmations(
                 yield Send(neighbor, confirm(key, sending))
 
 
-def sides_of(tables: Mapping[str, Table], message: Message) -> dict[str, str | None]:
-    """The side that each key of a message is known from already; `None` for a new key."""
+def sides_of(tables: Mapping[str, Table], message: Message, identity: str) -> dict[str, str | None]:
+    """The side that each key of a message is known from already; `None` for a new key.
+
+    The keys that a router of this `identity` gives are those of its clients, also before it has
+    given them.
+    """
+    table, keys = tables[SUBSCRIPTION], tuple[str, ...]()
     match message:
         case Subscribe(key) | Replace(key):
-            return {key: tables[SUBSCRIPTION].side_of(key)}
-        case SubscribeMany(keys):
-            return {key: tables[SUBSCRIPTION].side_of(key) for key in keys}
+            keys = (key,)
+        case SubscribeMany(many):
+            keys = many
         case Advertise(key):
-            return {key: tables[ADVERTISEMENT].side_of(key)}
+            table, keys = tables[ADVERTISEMENT], (key,)
         case _:
-            return {}
+            pass
+    return {key: CLIENTS if _is_own(key, identity) else table.side_of(key) for key in keys}
+
+
+def _is_own(key: str, identity: str) -> bool:
+    """True if a key is one that a router of an identity gives to an entry, or to a merger.
+
+    Keys of a router whose name is this identity have its number next, and another one after it.
+    """
+    begin = f"{identity}."
+    rest = key.removeprefix(begin) if key.startswith(begin) else ""
+    return rest.isdigit() or rest[:1].isalpha()
 
 
 def allowed(

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from sapwood.errors import FrameError, InvariantError, PeerError
 from sapwood.limits import PINGS_AT_ONCE_MAX, REASON_CHARS_MAX
 from sapwood.routing import messages as routing
+from sapwood.session.changes_together import ChangeRun, with_runs
 from sapwood.session.keepalive import Due, KeepAlive
 from sapwood.session.outgoing import LONG_BYTES, Outgoing, Piece
 from sapwood.session.phases import Phase, Trigger, step
@@ -81,7 +82,7 @@ class Connection:
 
     `role` is this end's role when it connects, and `None` when it accepts. `name` is the broker's
     name that refusals carry. With `runs`, consecutive publications are one `Run` among the
-    messages.
+    messages, and consecutive requests for single subscriptions one `ChangeRun`.
 
     #: ending is not None iff phase is CLOSING or CLOSED
     """
@@ -89,6 +90,7 @@ class Connection:
     __slots__ = (
         "_decoder",
         "_greeting_deadline",
+        "_has_runs",
         "_is_greeting",
         "_make_patience",
         "_name",
@@ -117,6 +119,7 @@ class Connection:
         self._name = name
         self.frame_bytes_max = settings.frame_bytes_max
         self._decoder = Decoder(role, settings.frame_bytes_max, runs)
+        self._has_runs = runs is not None
         self._greeting_deadline = now + settings.greeting_s
         self._outgoing = Outgoing()
         #: the state of the peer's stamps and ages, where this end has a clock
@@ -137,7 +140,7 @@ class Connection:
 
     # Bytes in and out --------------------------------------------------------------------------
 
-    def receive(self, data: bytes, now: float) -> Iterator[Greeting | Message | Run]:
+    def receive(self, data: bytes, now: float) -> Iterator[Greeting | Message | Run | ChangeRun]:
         """The messages in `data`, in order, but for pings, pongs, refusals and goodbyes.
 
         Iterate to the end. After a fault of the peer `ending` is set, and `take_outgoing` returns
@@ -147,7 +150,8 @@ class Connection:
             return
         self.keepalive.received(now)
         pings, timekeeper = 0, self.timekeeper
-        for message in self._decoder.messages(data):
+        messages = self._decoder.messages(data)
+        for message in with_runs(messages) if self._has_runs else messages:
             if not isinstance(message, _CONTROL):
                 if timekeeper is not None:
                     timekeeper.has_read = True

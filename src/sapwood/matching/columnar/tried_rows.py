@@ -169,7 +169,7 @@ class TriedFilters:
         self._sharing: Counter[int] = Counter()
         #: the attributes of access predicates
         self._accessed: set[int] = set()
-        #: `None` until a match needs it, and where the newest rows do not fit
+        #: has the rows that there were when a match last needed them; `None` until one does
         self._buffer: _Buffer | None = None
         self._made: TriedRows | None = None
 
@@ -208,7 +208,9 @@ class TriedFilters:
     def rows(self) -> TriedRows:
         """The rows as they are now, for a match."""
         if self._made is None:
-            buffer = self._buffer or _Buffer(self._writer, self._hashes, self._accessed)
+            given, buffer = (self._writer, self._hashes, self._accessed), self._buffer
+            if buffer is None or not buffer.extend(*given):
+                buffer = _Buffer(*given)
             heads, unplaced = frozen(buffer.heads.copy()), self._sharing[NO_HASH]
             is_repeating = self._left > len(self._filters)
             self._buffer = buffer
@@ -220,9 +222,6 @@ class TriedFilters:
         writer.add_form(slot, form)
         for row in range(first, len(writer)):
             self._place(row)
-        buffer = self._buffer
-        if buffer is not None and not buffer.extend(writer, self._hashes, self._accessed):
-            self._buffer = None
         self._filters[slot] = filter, first, len(writer)
         self._left += len(writer) - first
         self._made = None

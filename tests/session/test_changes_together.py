@@ -82,9 +82,9 @@ def test_the_steps_of_a_run_keep_the_order_that_anybody_can_tell(
             assert not step.is_bulk
             asked = [one.request for one in step.judged]
             assert all(one.is_known for one in step.judged)
-            some = [one for one in asked if isinstance(one, SubscribeRequest)]
-            assert len(some) == len(asked) == len({one.id for one in some})
-            steps += some
+            read = [one for one in asked if isinstance(one, SubscribeRequest)]
+            assert len(read) == len(asked) == len({one.id for one in read})
+            steps += read
         elif isinstance(step, WithdrawMany):
             assert len({*step.ids}) == len(step.ids) > 1
             steps += [UnsubscribeRequest(id_) for id_ in step.ids]

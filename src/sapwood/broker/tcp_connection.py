@@ -255,7 +255,9 @@ class TcpConnection(asyncio.Protocol):
         while self._messages is not None or self._unread:
             if self._messages is None:
                 data, self._unread = self._unread, b""
-                self._messages = self._portions(self.connection.receive(data, now))
+                connection = self.connection
+                receive = connection.receive if self._runs is None else connection.receive_in_runs
+                self._messages = self._portions(receive(data, now))
             for message in self._messages:
                 return message
             self._messages = None

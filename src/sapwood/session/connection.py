@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -47,6 +47,8 @@ from sapwood.wire.messages import (
 )
 from sapwood.wire.runs import Run, RunFinder
 
+S = TypeVar("S")
+
 _PING: Final = Ping()
 _PONG: Final = Pong()
 _CONTROL: Final = (Ping, Pong, Goodbye, Refusal, Stamp, Born)
@@ -82,7 +84,7 @@ class Connection:
 
     `role` is this end's role when it connects, and `None` when it accepts. `name` is the broker's
     name that refusals carry. With `runs`, consecutive publications are one `Run` among the
-    messages, and consecutive requests for single subscriptions one `ChangeRun`.
+    messages.
 
     #: ending is not None iff phase is CLOSING or CLOSED
     """
@@ -90,7 +92,6 @@ class Connection:
     __slots__ = (
         "_decoder",
         "_greeting_deadline",
-        "_has_runs",
         "_is_greeting",
         "_make_patience",
         "_name",
@@ -119,7 +120,6 @@ class Connection:
         self._name = name
         self.frame_bytes_max = settings.frame_bytes_max
         self._decoder = Decoder(role, settings.frame_bytes_max, runs)
-        self._has_runs = runs is not None
         self._greeting_deadline = now + settings.greeting_s
         self._outgoing = Outgoing()
         #: the state of the peer's stamps and ages, where this end has a clock
@@ -140,18 +140,27 @@ class Connection:
 
     # Bytes in and out --------------------------------------------------------------------------
 
-    def receive(self, data: bytes, now: float) -> Iterator[Greeting | Message | Run | ChangeRun]:
+    def receive(self, data: bytes, now: float) -> Iterator[Greeting | Message | Run]:
         """The messages in `data`, in order, but for pings, pongs, refusals and goodbyes.
 
         Iterate to the end. After a fault of the peer `ending` is set, and `take_outgoing` returns
         the refusal or goodbye for it.
         """
+        return self._without_control(self._decoder.messages(data), now)
+
+    def receive_in_runs(
+        self, data: bytes, now: float
+    ) -> Iterator[Greeting | Message | Run | ChangeRun]:
+        """`receive`, with consecutive requests for single subscriptions as one `ChangeRun`."""
+        return self._without_control(with_runs(self._decoder.messages(data)), now)
+
+    def _without_control(self, messages: Iterator[S], now: float) -> Iterator[S]:
+        """Take in what is about the connection, and yield the rest."""
         if self.ended:
             return
         self.keepalive.received(now)
         pings, timekeeper = 0, self.timekeeper
-        messages = self._decoder.messages(data)
-        for message in with_runs(messages) if self._has_runs else messages:
+        for message in messages:
             if not isinstance(message, _CONTROL):
                 if timekeeper is not None:
                     timekeeper.has_read = True

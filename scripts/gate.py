@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a step ended, how long it took, and what it said if that was kept back."""
+    """The status of a step, the seconds that it took, and its output if that was kept back."""
 
     status: int
     seconds: float
@@ -52,11 +52,11 @@ class Outcome(NamedTuple):
 PARALLEL: Final = ("-n", "3", "--dist", "loadgroup")
 
 SLOWEST: Final = ("--durations=20", "--durations-min=2")
-"""What comes into the gate and is slow is seen by whoever brings it."""
+"""The options that list slow tests: whoever brings one into the gate sees it."""
 
 
 def has_modules_to_compile() -> bool:
-    """Whether pytest has yet to compile most modules of tests, as on a clean clone."""
+    """True if pytest has yet to compile most modules of tests, as on a clean clone."""
     ending = f"{sys.implementation.cache_tag}-pytest-{version('pytest')}.pyc"
     sources = [path for name in SUITES for path in (ROOT / name).rglob("test_*.py")]
     compiled = (path.parent / "__pycache__" / f"{path.stem}.{ending}" for path in sources)
@@ -109,7 +109,7 @@ def main() -> int:
 
 
 def spent(step: Step, outcome: Outcome) -> str:
-    """How long a step took, for the sum at the end."""
+    """The duration of a step, for the sum at the end."""
     return f"{step.name} {outcome.seconds:.0f} s{' beside others' if step.beside else ''}"
 
 
@@ -133,7 +133,7 @@ def run(step: Step) -> Outcome:
 
 
 def environment() -> dict[str, str]:
-    """That of the caller, but Python keeps what it compiles: all the processes need the same."""
+    """The caller's environment, but Python keeps what it compiles: all processes need the same."""
     return {name: value for name, value in os.environ.items() if name != _KEEPS_NOTHING}
 
 

@@ -66,7 +66,7 @@ from sapwood.routing.inputs import (
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
 from sapwood.session.circles import Circles
-from sapwood.session.client_session_at_broker import CHANGES, ClientSessionAtBroker, ReadMany
+from sapwood.session.client_session_at_broker import CHANGES, PARTS, ClientSessionAtBroker, ReadMany
 from sapwood.session.judging import Judge
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.opening import told_name
@@ -314,7 +314,7 @@ class Broker:
                 return
             if request is not None:
                 self._handle(request, now)
-        elif isinstance(message, ReadMany):
+        elif isinstance(message, PARTS):
             raise InvariantError("only what clients say is read in parts")
         elif tcp.link is not None:
             taken = tcp.link.interpret(message)

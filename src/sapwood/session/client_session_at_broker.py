@@ -80,6 +80,9 @@ class ReadMany:
     is_bulk: bool = True
 
 
+PARTS: Final = (ReadMany, WithdrawMany)
+"""Parts of what a client has requested, which only `portions` and `together` make."""
+
 CHANGES: Final = (SubscribeRequest, UnsubscribeRequest, ReadMany, WithdrawMany)
 """What single requests of a client come as: see `ClientSessionAtBroker.together`."""
 

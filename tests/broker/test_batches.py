@@ -23,11 +23,13 @@ from hypothesis import strategies as st
 
 from sapwood.broker import turns
 from sapwood.broker.expiry import Expiry
+from sapwood.broker.spacing import ChangeSpacing
 from sapwood.limits import TURN_S
 from sapwood.matching.readiness import RECORDS
 from sapwood.model.envelope import Envelope
 from sapwood.model.publication import Publication
 from sapwood.routing import sided_index
+from sapwood.session import connection
 from sapwood.store.lines import read_lines
 from sapwood.store.segments import segments
 from sapwood.store.store import JOURNAL
@@ -71,6 +73,9 @@ def _the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "thread_time", lambda: 0.0)  # no turn ever ends
     monkeypatch.setattr(turns, "PUBLICATIONS_AT_FIRST", 2)
     monkeypatch.setattr(sided_index, "KEYS_AT_ONCE", 5)
+    # Requests that come together have a law of their own: `test_changes_together`.
+    monkeypatch.setattr(connection, "with_runs", lambda messages: messages)
+    monkeypatch.setattr(ChangeSpacing, "parks", lambda *_: False)
 
 
 @cache

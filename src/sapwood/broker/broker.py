@@ -38,6 +38,7 @@ from sapwood.broker.logs import Log, make_log
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.side_thread import SideThread
 from sapwood.broker.side_work import SideWork
+from sapwood.broker.spacing import ChangeSpacing
 from sapwood.broker.storing import Storing, admits, admitted
 from sapwood.broker.tcp_connection import Single, TcpConnection
 from sapwood.broker.telling import Telling
@@ -65,7 +66,7 @@ from sapwood.routing.inputs import (
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
 from sapwood.session.circles import Circles
-from sapwood.session.client_session_at_broker import ClientSessionAtBroker, ReadMany
+from sapwood.session.client_session_at_broker import CHANGES, PARTS, ClientSessionAtBroker, ReadMany
 from sapwood.session.judging import Judge
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.opening import told_name
@@ -113,7 +114,6 @@ class Broker:
         self._backpressure = Backpressure(settings, self.connections, self.counters, self._log)
         self.congestion = self._backpressure.congestion
         self._announce = announce
-        #: given where the process is this broker's
         self._growth = TableGrowth() if owns_process else None
         self._memory = SessionMemory(settings.sessions_remembered_max)
         self.store: Storing | None = None
@@ -125,8 +125,7 @@ class Broker:
         self.dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
         self._doors: list[Door] = []
-        #: the port for links by datagrams, if there is one
-        self._port: DatagramPort | None = None
+        self._port: DatagramPort | None = None  # for links
         self.datagrams: Address | None = None
         self.is_stopping = False
 
@@ -140,6 +139,7 @@ class Broker:
         loop = self._loop = asyncio.get_running_loop()
         self.began, settings = loop.time(), self.settings
         self.turns = Turns(loop.call_soon, time.thread_time, self._flush)
+        self._spacing = ChangeSpacing(loop.call_soon, loop.call_at, loop.time)
         self._side_work = SideWork(loop.call_soon_threadsafe)
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(settings.engines))
@@ -155,7 +155,7 @@ class Broker:
         if settings.listen_datagrams is not None:
             given = settings.listen_datagrams
             self._port, self.datagrams = await bound_for_datagrams(given, self.accept)
-        earlier = None if settings.data is None else told_name(settings.data)
+        earlier = settings.data and told_name(settings.data)
         self.name = settings.name or earlier or f"{socket.gethostname()}-{port}"
         protocol = settings.planned(self.name, self.address)
         made = (self.name, protocol, settings.engines, time.time_ns())
@@ -246,9 +246,8 @@ class Broker:
 
     async def until_linked(self, *neighbors: str) -> None:
         """Return as soon as the links to all these neighbors are up."""
-        await self.connections.until(
-            lambda: all(name in self.connections.links for name in neighbors)
-        )
+        links = self.connections.links
+        await self.connections.until(lambda: all(name in links for name in neighbors))
 
     def keep_link(self, address: Address) -> None:
         """Connect to another broker, and again whenever the link is gone."""
@@ -279,8 +278,9 @@ class Broker:
         elif tcp.dialed:
             tcp.connection.greet(self.handshake.hello())
         elif len(self.connections.all) > self.settings.connections_max:
-            bound = self.settings.connections_max
-            reason = f"broker {self.name} has its limit of {bound} connections"
+            reason = (
+                f"broker {self.name} has its limit of {self.settings.connections_max} connections"
+            )
             tcp.connection.refuse(RefusalCode.FULL, reason)
 
     def parks(self, tcp: TcpConnection, message: Single) -> bool:
@@ -290,12 +290,13 @@ class Broker:
             if tcp.link is not None or not isinstance(message, Hello):
                 return False
             return self.doorkeeper.parks(tcp, message, ready)
-        if isinstance(message, ReadMany):
+        if isinstance(message, ReadMany) and message.is_bulk:
             return self._kernels.then(ready)
         work = tcp.client.judge(message)
-        if work is not None:
-            self.beside(work, ready)
-        return work is not None
+        if work is None:
+            return isinstance(message, CHANGES) and self._spacing.parks(ready)
+        self.beside(work, ready)
+        return True
 
     def received(self, tcp: TcpConnection, message: Single, now: float) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
@@ -313,7 +314,7 @@ class Broker:
                 return
             if request is not None:
                 self._handle(request, now)
-        elif isinstance(message, ReadMany):
+        elif isinstance(message, PARTS):
             raise InvariantError("only what clients say is read in parts")
         elif tcp.link is not None:
             taken = tcp.link.interpret(message)
@@ -337,11 +338,9 @@ class Broker:
             if tcp.client is not None:
                 yield from self._publish(tcp, tcp.client, run, now)
                 return
-        else:
-            arrived = None if tcp.link is None else tcp.link.admit(run)
-            if arrived is not None:
-                yield from self._in_parts(arrived, now)
-                return
+        elif tcp.link is not None and (arrived := tcp.link.admit(run)) is not None:
+            yield from self._in_parts(arrived, now)
+            return
         for message in run.messages():
             yield
             self.received(tcp, message, now)
@@ -485,7 +484,9 @@ class Broker:
             self._timer.set(self.router.next_deadline())
             if self.store is not None:
                 self.store.changed(now)
-            if not isinstance(request, _PUBLICATIONS):  # publications leave nothing behind
+            if isinstance(request, _PUBLICATIONS):  # which leave nothing behind
+                self._spacing.flowed(now)
+            else:
                 self._telling.check()
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)

@@ -38,6 +38,7 @@ from sapwood.routing.inputs import (
     Receive,
     ReceiveMany,
 )
+from sapwood.session.changes_together import WithdrawMany
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.connection import shortened
 from sapwood.session.durable.catching_up import Arrival
@@ -533,11 +534,16 @@ class Durables:
 def about_durables(keeping: Keeping | None, client: ClientSessionAtBroker, message: object) -> bool:
     """Handle a message if it is about durable subscriptions; true if it is.
 
-    Raises `FrameError` for a message that a client must not send.
+    The ids of durable ones are taken out of a `WithdrawMany`. Raises `FrameError` for a message
+    that a client must not send.
     """
     durables = None if keeping is None else keeping.durables
     if isinstance(message, UnsubscribeRequest):
         return durables is not None and durables.leave(client, message.id)
+    if isinstance(message, WithdrawMany):
+        if durables is not None:
+            message.ids = [id_ for id_ in message.ids if not durables.leave(client, id_)]
+        return not message.ids
     if not isinstance(message, DurableRequest | AcknowledgeRequest | DurablesRequest):
         return False
     if durables is None:

@@ -13,6 +13,7 @@ from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import PeerError
 from sapwood.limits import GOODBYE_S, LINK_WEIGHT
 from sapwood.routing.messages import PublishMany
+from sapwood.session.changes_together import ChangeRun, WithdrawMany
 from sapwood.session.client_session_at_broker import MANY, ClientSessionAtBroker, ReadMany
 from sapwood.session.connection import Connection, Ending
 from sapwood.session.link_session import LinkSession, states_many
@@ -23,7 +24,7 @@ from sapwood.wire.greetings import Greeting, Role
 from sapwood.wire.messages import Message
 from sapwood.wire.runs import RequestRun, Run, RunFinder
 
-Single: TypeAlias = Greeting | Message | ReadMany
+Single: TypeAlias = Greeting | Message | ReadMany | WithdrawMany
 """An item that is handled at a time, in one piece."""
 
 Item: TypeAlias = Single | Run
@@ -254,7 +255,9 @@ class TcpConnection(asyncio.Protocol):
         while self._messages is not None or self._unread:
             if self._messages is None:
                 data, self._unread = b"".join(self._unread), []
-                self._messages = self._portions(self.connection.receive(data, now))
+                connection = self.connection
+                receive = connection.receive if self._runs is None else connection.receive_in_runs
+                self._messages = self._portions(receive(data, now))
             for message in self._messages:
                 return message
             self._messages = None
@@ -283,7 +286,7 @@ class TcpConnection(asyncio.Protocol):
             self._pace.took(self._stepping, self._stepping_s, is_alone=is_alone)
         return over
 
-    def _portions(self, messages: Iterator[Greeting | Message | Run]) -> Iterator[Item]:
+    def _portions(self, messages: Iterator[Greeting | Message | Run | ChangeRun]) -> Iterator[Item]:
         """The messages; many publications or subscriptions in parts that are short to handle."""
         for message in messages:
             if isinstance(message, RequestRun | PublishMany):
@@ -292,6 +295,9 @@ class TcpConnection(asyncio.Protocol):
                     last = min(count, first + self._pace.publications)
                     yield message.part(first, last)
                     first = last
+            elif isinstance(message, ChangeRun):
+                client = self.client
+                yield from message.requests if client is None else client.together(message)
             elif self.client is not None and isinstance(message, MANY):
                 yield from self.client.portions(message)
             else:

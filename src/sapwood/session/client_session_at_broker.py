@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -26,6 +26,7 @@ from sapwood.routing.inputs import (
     ClientUnsubscribeMany,
     Input,
 )
+from sapwood.session.changes_together import ChangeRun, WithdrawMany
 from sapwood.session.connection import Connection, shortened
 from sapwood.session.grants import SEPARATOR, Gate
 from sapwood.session.judging import JUDGED, Judge, Judgement, Request
@@ -70,9 +71,20 @@ MANY: Final = (SubscribeManyRequest, UnsubscribeManyRequest)
 
 @dataclass(frozen=True, slots=True)
 class ReadMany:
-    """Requests for subscriptions whose filters are parsed: a part of a `SubscribeManyRequest`."""
+    """Requests for subscriptions whose filters are parsed: a part of a `SubscribeManyRequest`.
+
+    Or of a `ChangeRun`; then `is_bulk` is false, and it does not wait for kernels.
+    """
 
     judged: Sequence[Judgement]
+    is_bulk: bool = True
+
+
+PARTS: Final = (ReadMany, WithdrawMany)
+"""Parts of what a client has requested, which only `portions` and `together` make."""
+
+CHANGES: Final = (SubscribeRequest, UnsubscribeRequest, ReadMany, WithdrawMany)
+"""What single requests of a client come as: see `ClientSessionAtBroker.together`."""
 
 
 @dataclass(slots=True)
@@ -104,6 +116,7 @@ class ClientSessionAtBroker:
         "_is_silent",
         "_judged",
         "_judging",
+        "_singly",
         "connection",
         "delivered",
         "gate",
@@ -144,6 +157,8 @@ class ClientSessionAtBroker:
         self._at_once = SUBSCRIPTIONS_AT_FIRST
         #: requests are being carried out that the client has not sent
         self._is_silent = False
+        #: the ids of runs of single requests that are yet to be answered, each by itself
+        self._singly: set[str] = set()
         for sequence, reason in ledger.resume(acknowledged):
             connection.send(PublicationRefused(sequence, reason))
 
@@ -165,7 +180,9 @@ class ClientSessionAtBroker:
 
     # Requests ----------------------------------------------------------------------------------
 
-    def judge(self, message: Greeting | Message | ReadMany | Run) -> Callable[[], None] | None:
+    def judge(
+        self, message: Greeting | Message | ReadMany | WithdrawMany | Run
+    ) -> Callable[[], None] | None:
         """The work, if it is much, that has to be done beside the loop before `interpret`.
 
         The function that is returned raises nothing.
@@ -200,7 +217,7 @@ class ClientSessionAtBroker:
     def _publication_bytes_max(self) -> int:
         return self.connection.frame_bytes_max - FRAME_OVERHEAD_BYTES
 
-    def interpret(self, message: Greeting | Message | ReadMany) -> Input | None:
+    def interpret(self, message: Greeting | Message | ReadMany | WithdrawMany) -> Input | None:
         """The router's input in a message; `None` where the client is answered from here.
 
         Raises `FrameError` for a message that a client must not send.
@@ -216,10 +233,12 @@ class ClientSessionAtBroker:
             return None if granted is None else ClientSubscribe(self.name, message.id, granted)
         if isinstance(message, ReadMany):
             return self._subscribe_many(message)
-        if isinstance(message, UnsubscribeManyRequest):
+        if isinstance(message, WithdrawMany):
+            self._singly.update(message.ids)
+        if isinstance(message, UnsubscribeManyRequest | WithdrawMany):
             if self._account is not None:
                 self._account.withdraw(message.ids)
-            return ClientUnsubscribeMany(self.name, message.ids)
+            return ClientUnsubscribeMany(self.name, tuple(message.ids))
         if isinstance(message, UnsubscribeRequest):
             if self._account is not None:
                 self._account.withdraw((message.id,))
@@ -320,6 +339,32 @@ class ClientSessionAtBroker:
         if read:
             yield ReadMany(read)
 
+    def together(self, run: ChangeRun) -> Iterator[Message | ReadMany | WithdrawMany]:
+        """The requests of a run, in as few steps as lead to the same.
+
+        A filter that is not plain comes by itself, to be judged. What a quota allows depends on
+        the order of the requests, so the subscriptions of a step precede its withdrawals then.
+        """
+        read: dict[str, Judgement] = {}
+        gone: list[str] = []
+        for request in run.requests:
+            is_new = isinstance(request, SubscribeRequest)
+            plain = None
+            if isinstance(request, SubscribeRequest) and isinstance(request.filter, str):
+                plain = plain_filter(request.filter)
+            is_odd = is_new and plain is None
+            is_late = is_new and bool(gone) and self._account is not None
+            if is_odd or is_late or request.id in read or request.id in gone:
+                yield from _steps(read, gone)
+                read, gone = {}, []
+            if not isinstance(request, SubscribeRequest):
+                gone.append(request.id)
+            elif plain is None:
+                yield request
+            else:
+                read[request.id] = Judgement(request, plain)
+        yield from _steps(read, gone)
+
     def _subscribe_many(self, many: ReadMany) -> ClientSubscribeMany | None:
         """The router's input of the filters that could be parsed; the others are refused here."""
         read: list[tuple[str, Interest]] = []
@@ -332,6 +377,8 @@ class ClientSessionAtBroker:
                 self.connection.send(refused)
             elif (granted := self._granted(request.id, wanted)) is not None:
                 read.append((request.id, granted))
+        if not many.is_bulk:
+            self._singly.update(id_ for id_, _ in read)
         return ClientSubscribeMany(self.name, tuple(read)) if read else None
 
     def _granted(
@@ -449,11 +496,24 @@ class ClientSessionAtBroker:
 
     def subscribed(self, subscription: str) -> None:
         """Confirm that a subscription is in force."""
+        self._singly.discard(subscription)
         self.connection.send(SubscribedReply(subscription))
 
     def subscribed_many(self, subscriptions: Sequence[str]) -> None:
         """Confirm that several subscriptions are in force."""
-        self.connection.send_ids(SubscribedManyReply, subscriptions)
+        together = self._left_of(subscriptions, self.subscribed)
+        if together:
+            self.connection.send_ids(SubscribedManyReply, together)
+
+    def _left_of(self, ids: Sequence[str], answer: Callable[[str], None]) -> Sequence[str]:
+        """Answer requests that were single ones, each by itself; returns the ids of the others."""
+        if not self._singly:
+            return ids
+        together = [id_ for id_ in ids if id_ not in self._singly]
+        for id_ in ids:
+            if id_ in self._singly:
+                answer(id_)
+        return together
 
     def supplied(self, subscriptions: Sequence[str], *, is_there: bool) -> None:
         """Send a notice that an advertisement for these subscriptions exists, or that none does."""
@@ -462,11 +522,13 @@ class ClientSessionAtBroker:
 
     def unsubscribed_many(self, subscriptions: Sequence[str]) -> None:
         """Confirm that several subscriptions are withdrawn."""
-        if not self._is_silent:
-            self.connection.send_ids(UnsubscribedManyReply, subscriptions)
+        together = self._left_of(subscriptions, self.unsubscribed)
+        if together and not self._is_silent:
+            self.connection.send_ids(UnsubscribedManyReply, together)
 
     def unsubscribed(self, subscription: str) -> None:
         """Confirm that a subscription is withdrawn."""
+        self._singly.discard(subscription)
         if not self._is_silent:
             self.connection.send(UnsubscribedReply(subscription))
 
@@ -489,6 +551,7 @@ class ClientSessionAtBroker:
             case ClientSubscribe(_, subscription, _) | ClientUnsubscribe(_, subscription):
                 self.connection.send(SubscriptionRefused(subscription, shortened(reason)))
             case ClientSubscribeMany() | ClientUnsubscribeMany():
+                self._singly.discard(subject)
                 self.connection.send(SubscriptionRefused(subject, shortened(reason)))
             case ClientAdvertise(_, advertisement, _) | ClientUnadvertise(_, advertisement):
                 self.connection.send(AdvertisementRefused(advertisement, shortened(reason)))
@@ -508,6 +571,18 @@ class ClientSessionAtBroker:
         if through > self._acknowledged and self.connection.open:
             self._acknowledged = through
             self.connection.send(AcceptedReply(through))
+
+
+def _steps(
+    read: Mapping[str, Judgement], gone: list[str]
+) -> Iterator[Message | ReadMany | WithdrawMany]:
+    """The new subscriptions of a part of a run, and the withdrawals."""
+    if read:
+        yield ReadMany([*read.values()], is_bulk=False)
+    if len(gone) > 1:
+        yield WithdrawMany(gone)
+    elif gone:
+        yield UnsubscribeRequest(gone[0])
 
 
 def _some(ids: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
 from sapwood.errors import FrameError, InvariantError, PeerError
 from sapwood.limits import PINGS_AT_ONCE_MAX, REASON_CHARS_MAX
 from sapwood.routing import messages as routing
+from sapwood.session.changes_together import ChangeRun, with_runs
 from sapwood.session.keepalive import Due, KeepAlive
 from sapwood.session.outgoing import LONG_BYTES, Outgoing, Piece
 from sapwood.session.phases import Phase, Trigger, step
@@ -45,6 +46,8 @@ from sapwood.wire.messages import (
     Pong,
 )
 from sapwood.wire.runs import Run, RunFinder
+
+S = TypeVar("S")
 
 _PING: Final = Ping()
 _PONG: Final = Pong()
@@ -143,11 +146,21 @@ class Connection:
         Iterate to the end. After a fault of the peer `ending` is set, and `take_outgoing` returns
         the refusal or goodbye for it.
         """
+        return self._without_control(self._decoder.messages(data), now)
+
+    def receive_in_runs(
+        self, data: bytes, now: float
+    ) -> Iterator[Greeting | Message | Run | ChangeRun]:
+        """`receive`, with consecutive requests for single subscriptions as one `ChangeRun`."""
+        return self._without_control(with_runs(self._decoder.messages(data)), now)
+
+    def _without_control(self, messages: Iterator[S], now: float) -> Iterator[S]:
+        """Take in what is about the connection, and yield the rest."""
         if self.ended:
             return
         self.keepalive.received(now)
         pings, timekeeper = 0, self.timekeeper
-        for message in self._decoder.messages(data):
+        for message in messages:
             if not isinstance(message, _CONTROL):
                 if timekeeper is not None:
                     timekeeper.has_read = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple, cast
 
@@ -77,12 +78,31 @@ def test_a_worker_joins_what_was_mostly_removed_first() -> None:
     assert to_join(WORKED, [*whole, *sparse], PAID) == sparse
 
 
-def test_a_worker_joins_many_that_are_alike_and_all_that_are_smaller() -> None:
+@pytest.mark.parametrize("account", [NOTHING_PAID, Account(searched=10**9)])
+def test_a_worker_joins_many_that_are_alike_and_all_that_are_smaller(account: Account) -> None:
+    policy = replace(WORKED, unmatched_max=3, alike_max=3)
     segments = entries(2, 3, 40, 41, 42)
-    assert to_join(WORKED, segments[:4], NOTHING_PAID) == ()
-    assert to_join(WORKED, segments, NOTHING_PAID) == segments
+    assert to_join(policy, segments[:4], NOTHING_PAID) == ()
+    assert to_join(policy, segments, account) == segments
     segments = entries(2, 3, 4, 40)
-    assert to_join(WORKED, segments, NOTHING_PAID) == segments[:3]
+    assert to_join(policy, segments, NOTHING_PAID) == segments[:3]
+
+
+def test_fewer_that_are_alike_are_joined_where_matches_have_paid_for_it() -> None:
+    policy = replace(WORKED, unmatched_max=5)
+    segments = entries(40, 2, 3, 4)
+    cost = join_cost(policy, segments[1:])
+    assert to_join(policy, segments, Account(searched=cost)) == segments[1:]
+    assert to_join(policy, entries(2, 3, 4, 3, 2), NOTHING_PAID) != ()
+    for few in (segments, entries(40, 2, 3, 4, 3)):
+        assert to_join(policy, few, NOTHING_PAID) == ()
+
+
+def test_the_smaller_are_joined_where_those_that_are_too_many_are_not_the_largest_ones() -> None:
+    policy = replace(WORKED, unmatched_max=5)
+    segments = entries(40, 41, 42, 2, 3, 4, 3, 2)
+    assert to_join(policy, segments, NOTHING_PAID) == segments[3:]
+    assert to_join(policy, segments, PAID) == segments
 
 
 def test_a_worker_joins_all_when_nothing_has_come_for_some_time() -> None:
@@ -159,10 +179,15 @@ def sized(sizes: Sequence[int]) -> list[SegmentEntry]:
     return [SegmentEntry(at, cast("Segment", Sized(size)), None) for at, size in enumerate(sizes)]
 
 
-@pytest.mark.parametrize("searches", [0, 50])
+@pytest.mark.parametrize("searches", [0, 1, 50])
 def test_filters_that_come_for_ever_are_moved_a_few_times_each(searches: int) -> None:
     policy = CompactionPolicy(
-        smallest=8, alike_max=4, compaction_cost=8, quiet_after=0, quiet_share=64
+        smallest=8,
+        alike_max=4,
+        unmatched_max=12,
+        compaction_cost=8,
+        quiet_after=0,
+        quiet_share=64,
     )
     account, sizes, moved, cost, came, searched = Account(), [16_384], 0, 0, 0, 0
     for _ in range(4096):
@@ -181,4 +206,4 @@ def test_filters_that_come_for_ever_are_moved_a_few_times_each(searches: int) ->
     levels = math.ceil(math.log(sum(sizes) / 4, 16))
     enough = (policy.quiet_moves + policy.alike_max * levels) * came
     assert moved <= enough or cost <= 2 * searched
-    assert len(sizes) <= policy.alike_max * levels
+    assert len(sizes) <= policy.unmatched_max * levels

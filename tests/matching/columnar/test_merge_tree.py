@@ -36,6 +36,7 @@ SMALL = CompactionPolicy(
     bulk_min=3,
     poured_max=3,
     alike_max=3,
+    unmatched_max=3,
     compaction_cost=8,
     conjunction_cost=1,
     sampled_min=0,
@@ -279,7 +280,7 @@ def test_a_worker_builds_again_what_was_mostly_removed_whatever_its_size() -> No
 
 
 def test_a_worker_chooses_access_anew_when_other_records_come() -> None:
-    engine = Worked(replace(SMALL, alike_max=99))
+    engine = Worked(replace(SMALL, alike_max=99, unmatched_max=99))
     filled(engine, 4)
     (before,) = engine._state.segments
     engine._sample, engine._matched = ({"a": 1},) * 64, 15_871

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sapwood.errors import InvalidValueError
 from sapwood.language import parse_filter
+from sapwood.matching.columnar import tried_rows
 from sapwood.matching.columnar.batch import encoded
 from sapwood.matching.columnar.derived import Attribute
 from sapwood.matching.columnar.engine import ColumnarEngine
@@ -238,3 +239,29 @@ def test_what_went_is_forgotten() -> None:
     some: list[Record] = [{"a": -1, "b": -1}, {"a": -1, "b": 1}, {"a": -1}, {"b": -1}]
     for kernels in (compiled, plain_kernels):
         assert pairs(found, some, kernels) == {(0, 0)}
+
+
+@given(
+    steps=st.lists(
+        st.tuples(st.integers(0, 9), st.integers(0, 4), st.booleans()), min_size=1, max_size=40
+    )
+)
+def test_many_rows_are_written_as_one_by_one(steps: list[tuple[int, int, bool]]) -> None:
+    texts = [
+        *("a = {0} and b > 'x{0}'", "a > {0}", "b = 'y{0}' and a = {1}"),
+        *("a in (2, {0})", "b = 'q'"),
+    ]
+    written = []
+    for many in (1, 1_000_000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tried_rows, "_MANY", many)
+            found = tried([(0, parse_filter("a = 1 and b = 'x'"))])
+            found.rows()
+            for slot, (number, kind, is_read) in enumerate(steps, 1):
+                one = parse_filter(texts[kind].format(number, number + 1))
+                assert found.add(slot, one, Trial(one).form())
+                if is_read:
+                    found.rows()
+            rows = found.rows()
+            written.append([column.tolist() for column in (rows.words, rows.heads, rows.slots)])
+    assert written[0] == written[1]

@@ -94,15 +94,17 @@ class Snapshot:
         more. `limit` verified matches of a record in each segment are enough.
         """
         batch, given = self.searcher.prepared(records), len(records)
-        pairs = MatchPairs()
+        pairs, tried = MatchPairs(), None
+        if self.rows is not None and isinstance(batch, bytes):
+            tried = self.rows.matches(self.searcher.try_rows(self.rows, records, batch))
+        is_alone = len(self.segments) == 1 and not self._one_by_one(records)
+        is_alone &= tried is None or not len(tried[1])
         for _, segment, _ in self.segments:
             result = self.searcher.search(
                 segment, records[:given], batch, limit=limit, max_matches=max_matches
             )
             found = SegmentMatches.of(result, given)
-            if len(self.segments) == 1 and not (
-                self.memtable or found.repeats or len(found.unverified)
-            ):
+            if is_alone and not (found.repeats or len(found.unverified)):
                 # As a rule there is only one result, which needs no merging.
                 return SlotBatch(found.offsets, found.slots)
             # Some segment may have ended early: the others are cut to as many records.
@@ -114,9 +116,8 @@ class Snapshot:
                 passes = verify(found, segment.annex, self.predicates, records)
                 unverified_records = np.repeat(numbers, np.diff(found.unverified_offsets))
                 pairs.add(unverified_records[passes], segment.slots_of(found.unverified[passes]))
-        if self.rows is not None and isinstance(batch, bytes):
-            told = self.searcher.try_rows(self.rows, records, batch)
-            record_numbers, slots = self.rows.matches(told)
+        if tried is not None and self.rows is not None:
+            record_numbers, slots = tried
             pairs.add(record_numbers, slots)
             pairs.repeats |= self.rows.repeats
             if len(slots) >= max_matches:

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from operator import add, gt
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from sapwood.matching.columnar.packed_forms import Kernel
 from sapwood.matching.columnar.rows import PredicateNumbers, RowWriter
 from sapwood.matching.storage import frozen
 from sapwood.model.filter import Filter
+from sapwood.model.kept import KeptFilters
 from sapwood.model.packing import Form
 
 (
@@ -77,6 +78,9 @@ _NOBODY: Final = -1
 _GONE: Final = -1
 _GONE_MAX: Final = 64
 """Rows of removed filters that are kept nevertheless, at least; more where more are left."""
+
+_MANY: Final = 64
+"""Rows, or elements of a column, that are written in fewer steps than one for each."""
 
 _ROOM: Final = 64
 """Elements that there is room for at first, in each column."""
@@ -169,7 +173,7 @@ class TriedFilters:
         self._sharing: Counter[int] = Counter()
         #: the attributes of access predicates
         self._accessed: set[int] = set()
-        #: `None` until a match needs it, and where the newest rows do not fit
+        #: has the rows that there were when a match last needed them; `None` until one does
         self._buffer: _Buffer | None = None
         self._made: TriedRows | None = None
 
@@ -208,7 +212,9 @@ class TriedFilters:
     def rows(self) -> TriedRows:
         """The rows as they are now, for a match."""
         if self._made is None:
-            buffer = self._buffer or _Buffer(self._writer, self._hashes, self._accessed)
+            given, buffer = (self._writer, self._hashes, self._accessed), self._buffer
+            if buffer is None or not buffer.extend(*given):
+                buffer = _Buffer(*given)
             heads, unplaced = frozen(buffer.heads.copy()), self._sharing[NO_HASH]
             is_repeating = self._left > len(self._filters)
             self._buffer = buffer
@@ -220,9 +226,6 @@ class TriedFilters:
         writer.add_form(slot, form)
         for row in range(first, len(writer)):
             self._place(row)
-        buffer = self._buffer
-        if buffer is not None and not buffer.extend(writer, self._hashes, self._accessed):
-            self._buffer = None
         self._filters[slot] = filter, first, len(writer)
         self._left += len(writer) - first
         self._made = None
@@ -231,8 +234,8 @@ class TriedFilters:
         """Write the filters that are there again, by a kernel; each keeps its access predicates."""
         filters, hashes = self._filters, self._hashes
         self._writer, self._buffer = RowWriter(self._attributes, self._predicates), None
-        given = [(slot, one) for slot, (one, _, _) in filters.items()]
-        self._writer.add_many(given, self._read_forms())
+        packed = [cast("bytes", one.packed) for one, _, _ in filters.values()]
+        self._writer.add_many(KeptFilters([*filters], packed), self._read_forms())
         self._hashes, last = array("q"), 0
         for slot in dict.fromkeys(self._writer.slots_from(0).tolist()):
             one, *rows = filters[slot]
@@ -298,9 +301,11 @@ class _Buffer:
         for number, column in enumerate(columns):
             first, last, at = self._written[number], len(column), starts[number]
             self._written[number] = last
-            if number in _SHORT:
+            if number in _SHORT and last - first < _MANY:
                 for place in range(first, last):
                     self._longs[at + place] = int(column[place])
+            elif number in _SHORT:
+                self._words[at + first : at + last] = np.array(column[first:last])
             elif number == NUMBERS:
                 self._floats[at + first : at + last] = array("d", column[first:last])
             else:
@@ -314,12 +319,34 @@ class _Buffer:
                 self._longs[starts[TEXT_OFFSETS] + self._texts] = self._text_bytes
         for attribute in accessed:
             self._longs[starts[ACCESSED] + attribute] = 1
-        buckets, heads = len(self.heads) - 1, self.heads.data
-        for row in range(self._rows, len(writer)):
-            given = hashes[row]
-            bucket = UNPLACED if given == NO_HASH else 1 + given % buckets
-            self._longs[starts[NEXT] + row] = given << NEXT_BITS | heads[bucket] + 1
-            heads[bucket] = row
+        if len(writer) - self._rows < _MANY:
+            self._link(self._rows, hashes[self._rows : len(writer)])
+        else:
+            self._link_many(self._rows, np.array(hashes[self._rows : len(writer)], np.int64))
         self.slots[self._rows : len(writer)] = writer.slots_from(self._rows)
         self._rows = len(writer)
         return True
+
+    def _link(self, first: int, hashes: Sequence[int]) -> None:
+        """Put rows from `first` on, which have these hashes, at the heads of their buckets."""
+        buckets, heads, at = len(self.heads) - 1, self.heads.data, self._starts[NEXT]
+        for row, given in enumerate(hashes, first):
+            bucket = UNPLACED if given == NO_HASH else 1 + given % buckets
+            self._longs[at + row] = given << NEXT_BITS | heads[bucket] + 1
+            heads[bucket] = row
+
+    def _link_many(self, first: int, hashes: I64) -> None:
+        """`_link`, in a few steps for all.
+
+        With the buckets 5 2 5 of the rows 7 8 9, row 9 is before 7, and 7 and 8 before what their
+        buckets had.
+        """
+        buckets = np.where(hashes == NO_HASH, UNPLACED, 1 + hashes % (len(self.heads) - 1))
+        order = np.argsort(buckets, kind="stable")
+        at = buckets[order]
+        behind = self.heads[at].astype(np.int64)
+        goes_on = np.flatnonzero(at[1:] == at[:-1]) + 1
+        behind[goes_on] = first + order[goes_on - 1]
+        rows = self._words[self._starts[NEXT] + first :]
+        rows[order] = hashes[order] << NEXT_BITS | behind + 1
+        self.heads[at] = first + order  # of equal ones the last stays

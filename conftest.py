@@ -10,18 +10,19 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Generator
-from typing import Any, Final
+from typing import Final
 from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.examples import FULL, FUZZED, SHARE
 from tests.sessions import quick_java, s3, spark
+from tests.workers import IS_WORKER, Pool
 
 __all__ = ("quick_java", "s3", "spark")
 
 HEAVY: Final = ("spark", "network")
-"""Markers of tests that start processes: those of each run in one worker, one after the other."""
+"""Markers of tests that start processes: those of each are one unit (see `tests.workers`)."""
 
 LONGEST: Final = ("tests/simulation/", "tests/matching/", "tests/routing/", "tests_lab/")
 """Where most time goes: handed out before the other files, so that all workers end together."""
@@ -48,8 +49,9 @@ settings.load_profile("gate")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let `--long` ask for the tests that the gate has no time for."""
+    """Let `--long` ask for the tests that the gate has no time for, `--workers` for processes."""
     parser.addoption("--long", action="store_true", help="run the tests marked long as well")
+    parser.addoption("--workers", type=int, default=1, help="processes that run the tests")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -66,19 +68,27 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is long, and keep what is heavy together (`-n 3 --dist loadgroup`)."""
+    """Leave out what is long, and for workers begin with what is heavy."""
     thin(items)
     if not config.getoption("--long"):
         long = [item for item in items if item.get_closest_marker("long")]
         items[:] = [item for item in items if not item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)
-    for item in items:
-        for marker in HEAVY:
-            if item.get_closest_marker(marker):
-                item.add_marker(pytest.mark.xdist_group(marker))
-                break
-    if hasattr(config, "workerinput"):
+    if config.getoption("workers") > 1:
         items.sort(key=turn)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Let workers run the tests where there are to be some: see `tests.workers`."""
+    count = session.config.getoption("workers")
+    if count < 2 or session.testsfailed or session.config.option.collectonly:
+        return None
+    units: dict[str, list[int]] = {}
+    for number, item in enumerate(session.items):
+        units.setdefault(unit(item), []).append(number)
+    Pool(session, units.values()).run(count)
+    return True
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -88,7 +98,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     A worker does so once, with its first light test, when it has no heavy ones left.
     """
     config = item.config
-    if not hasattr(config, "workerinput") or config.stash.get(STEPPED_BACK, False):
+    if not config.stash.get(IS_WORKER, False) or config.stash.get(STEPPED_BACK, False):
         return
     if all(item.get_closest_marker(marker) is None for marker in HEAVY):
         os.nice(NICE)
@@ -115,29 +125,17 @@ def thin(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.long)
 
 
+def unit(item: pytest.Item) -> str:
+    """The unit of a test: all that is heavy in the same way, else its file."""
+    for marker in HEAVY:
+        if item.get_closest_marker(marker):
+            return marker
+    return item.nodeid.partition("::")[0]
+
+
 def turn(item: pytest.Item) -> int:
-    """When a test's file is handed to a worker: earlier than those of a larger number."""
+    """When a test's unit is handed to a worker: earlier than those of a larger number."""
     for at, marker in enumerate(HEAVY):
         if item.get_closest_marker(marker):
             return at
     return len(HEAVY) + (not item.nodeid.startswith(LONGEST))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Hand out groups, and else whole files: what the tests of a file share is made once.
-
-    Tests one by one would cost the process that hands them out as much as two hundred of them: for
-    each it counts all that there were before.
-    """
-    from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
-
-    class ByFile(LoadGroupScheduling):  # type: ignore[misc]
-        def _split_scope(self, nodeid: str) -> str:
-            scope: str = super()._split_scope(nodeid)
-            return nodeid.partition("::")[0] if scope == nodeid else scope
-
-    if config.getoption("dist") != "loadgroup":
-        return None
-    config.option.loadscopereorder = False  # by number, whatever each of them costs
-    return ByFile(config, log)

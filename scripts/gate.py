@@ -12,9 +12,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -29,16 +27,13 @@ class Step(NamedTuple):
     """One tool: what it looks at, and the module and arguments that look.
 
     One that runs `beside` others begins at once, and says what it found when these have ended, or
-    before the one that `awaits` it; one that is `quiet` says something only if it fails, and one
-    that is not `needed` says nothing.
+    before the one that `awaits` it.
     """
 
     name: str
     arguments: tuple[str, ...]
     beside: bool = False
-    quiet: bool = False
     awaits: tuple[str, ...] = ()
-    needed: Callable[[], bool] = lambda: True
 
 
 class Outcome(NamedTuple):
@@ -49,38 +44,23 @@ class Outcome(NamedTuple):
     said: str
 
 
-PARALLEL: Final = ("-n", "3", "--dist", "loadgroup")
+WORKERS: Final = ("--workers", "3")
 
 SLOWEST: Final = ("--durations=20", "--durations-min=2")
 """What comes into the gate and is slow is seen by whoever brings it."""
 
 
-def has_modules_to_compile() -> bool:
-    """Whether pytest has yet to compile most modules of tests, as on a clean clone."""
-    ending = f"{sys.implementation.cache_tag}-pytest-{version('pytest')}.pyc"
-    sources = [path for name in SUITES for path in (ROOT / name).rglob("test_*.py")]
-    compiled = (path.parent / "__pycache__" / f"{path.stem}.{ending}" for path in sources)
-    return sum(path.exists() for path in compiled) < len(sources) / 2
-
-
 STEPS: Final = (
     Step("style", ("ruff", "check", "--quiet")),
     Step("format", ("ruff", "format", "--check", "--quiet")),
-    Step("types", ("mypy", "--no-error-summary", "src", *SUITES, "scripts"), beside=True),
-    # Both once, and not by all who start with the tests: on a clean clone each module of the tests
-    # is compiled, which takes longer than to collect them.
+    Step("types", ("scripts.check_types", "src", *SUITES, "scripts"), beside=True),
+    # Once, and not by all who need them. Where all are to be compiled, both this and the types take
+    # a minute, each on a processor of its own.
     Step("kernels", ("scripts.kernels",), beside=True),
-    Step(
-        "modules",
-        ("pytest", "-qq", "--collect-only", *SUITES),
-        beside=True,
-        quiet=True,
-        needed=has_modules_to_compile,
-    ),
     # One worker begins with what runs on Spark, one with what starts brokers, both one after the
     # other. These wait for other processes at times; the third keeps two processors busy then. The
     # lab's come with the product's: a run of their own would collect anew, and start Spark again.
-    Step("tests", ("pytest", "-q", *PARALLEL, *SLOWEST, *SUITES), awaits=("kernels", "modules")),
+    Step("tests", ("pytest", "-q", *WORKERS, *SLOWEST, *SUITES), awaits=("kernels",)),
 )
 
 
@@ -114,22 +94,18 @@ def spent(step: Step, outcome: Outcome) -> str:
 
 
 def run(step: Step) -> Outcome:
-    """Run one step; of one that is quiet or runs beside others, what it says is kept back."""
-    if not step.needed():
-        return Outcome(0, 0.0, "")
+    """Run one step; of one that runs beside others, what it says is kept back."""
     started = time.monotonic()
-    is_kept = step.beside or step.quiet
     done = subprocess.run(
         [sys.executable, "-m", *step.arguments],
         check=False,
         cwd=ROOT,
         env=environment(),
-        stdout=subprocess.PIPE if is_kept else None,
-        stderr=subprocess.STDOUT if is_kept else None,
+        stdout=subprocess.PIPE if step.beside else None,
+        stderr=subprocess.STDOUT if step.beside else None,
         text=True,
     )
-    said = "" if step.quiet and done.returncode == 0 else done.stdout or ""
-    return Outcome(done.returncode, time.monotonic() - started, said)
+    return Outcome(done.returncode, time.monotonic() - started, done.stdout or "")
 
 
 def environment() -> dict[str, str]:

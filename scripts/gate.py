@@ -37,7 +37,7 @@ class Step(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a step ended, how long it took, and what it said if that was kept back."""
+    """The status of a step, the seconds that it took, and its output if that was kept back."""
 
     status: int
     seconds: float
@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
 WORKERS: Final = ("--workers", "3")
 
 SLOWEST: Final = ("--durations=20", "--durations-min=2")
-"""What comes into the gate and is slow is seen by whoever brings it."""
+"""The options that list slow tests: whoever brings one into the gate sees it."""
 
 
 STEPS: Final = (
@@ -89,7 +89,7 @@ def main() -> int:
 
 
 def spent(step: Step, outcome: Outcome) -> str:
-    """How long a step took, for the sum at the end."""
+    """The duration of a step, for the sum at the end."""
     return f"{step.name} {outcome.seconds:.0f} s{' beside others' if step.beside else ''}"
 
 
@@ -109,7 +109,7 @@ def run(step: Step) -> Outcome:
 
 
 def environment() -> dict[str, str]:
-    """That of the caller, but Python keeps what it compiles: all the processes need the same."""
+    """The caller's environment, but Python keeps what it compiles: all processes need the same."""
     return {name: value for name, value in os.environ.items() if name != _KEEPS_NOTHING}
 
 

@@ -27,8 +27,9 @@ HEAVY: Final = ("spark", "network")
 LONGEST: Final = ("tests/simulation/", "tests/matching/", "tests/routing/", "tests_lab/")
 """Where most time goes: handed out before the other files, so that all workers end together."""
 
-NICE: Final = 5
-"""How far a worker with light tests steps back behind one with heavy ones."""
+NICE: Final = 15
+"""How far a worker with light tests steps back behind one with heavy ones: what runs on Spark comes
+one after the other, and takes nearly as long as the whole if it has half a processor."""
 
 STEPPED_BACK: Final = pytest.StashKey[bool]()
 
@@ -52,6 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let `--long` ask for the tests that the gate has no time for, `--workers` for processes."""
     parser.addoption("--long", action="store_true", help="run the tests marked long as well")
     parser.addoption("--workers", type=int, default=1, help="processes that run the tests")
+    parser.addoption("--begin-after", type=int, help="run no test before this pipe is closed")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -81,6 +83,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Let workers run the tests where there are to be some: see `tests.workers`."""
+    begin = session.config.getoption("begin_after")
+    if begin is not None:
+        os.read(begin, 1)
     count = session.config.getoption("workers")
     if count < 2 or session.testsfailed or session.config.option.collectonly:
         return None

@@ -27,7 +27,8 @@ class Step(NamedTuple):
     """One tool: what it looks at, and the module and arguments that look.
 
     One that runs `beside` others begins at once, and says what it found when these have ended, or
-    before the one that `awaits` it.
+    before the one that `awaits` it. Such a one is given `--begin-after N`: the number of a pipe
+    that is closed when what it awaits has ended, and until then it prepares.
     """
 
     name: str
@@ -54,8 +55,8 @@ STEPS: Final = (
     Step("style", ("ruff", "check", "--quiet")),
     Step("format", ("ruff", "format", "--check", "--quiet")),
     Step("types", ("scripts.check_types", "src", *SUITES, "scripts"), beside=True),
-    # Once, and not by all who need them. Where all are to be compiled, both this and the types take
-    # a minute, each on a processor of its own.
+    # Once, and not by all who need them. In a fresh clone it takes as long as the types do, a
+    # minute, and tests are collected meanwhile.
     Step("kernels", ("scripts.kernels",), beside=True),
     # One worker begins with what runs on Spark, one with what starts brokers, both one after the
     # other. These wait for other processes at times; the third keeps two processors busy then. The
@@ -72,12 +73,16 @@ def main() -> int:
         beside = {step.name: pool.submit(run, step) for step in STEPS if step.beside}
         for step in STEPS:
             if not step.beside:
+                awaited, begin = os.pipe()
+                running = pool.submit(run, step, awaited)
                 for name in step.awaits:
                     outcomes[name] = told(name, beside.pop(name).result())
                 print(f"gate: {step.name} ...", flush=True)
-                outcomes[step.name] = told(step.name, run(step))
-        for name, running in beside.items():
-            outcomes[name] = told(name, running.result())
+                os.close(begin)
+                outcomes[step.name] = told(step.name, running.result())
+                os.close(awaited)
+        for name, others in beside.items():
+            outcomes[name] = told(name, others.result())
     whole = time.monotonic() - started
     print(f"\ngate: {whole:.0f} s: {', '.join(spent(step, outcomes[step.name]) for step in STEPS)}")
     failed = [step.name for step in STEPS if outcomes[step.name].status != 0]
@@ -93,12 +98,18 @@ def spent(step: Step, outcome: Outcome) -> str:
     return f"{step.name} {outcome.seconds:.0f} s{' beside others' if step.beside else ''}"
 
 
-def run(step: Step) -> Outcome:
-    """Run one step; of one that runs beside others, what it says is kept back."""
+def run(step: Step, awaited: int | None = None) -> Outcome:
+    """Run one step; of one that runs beside others, what it says is kept back.
+
+    `awaited` is the pipe after whose end a step begins that awaits others.
+    """
     started = time.monotonic()
+    pipes = (awaited,) if awaited is not None and step.awaits else ()
+    after = ("--begin-after", *map(str, pipes)) if pipes else ()
     done = subprocess.run(
-        [sys.executable, "-m", *step.arguments],
+        [sys.executable, "-m", *step.arguments, *after],
         check=False,
+        pass_fds=pipes,
         cwd=ROOT,
         env=environment(),
         stdout=subprocess.PIPE if step.beside else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from subprocess import CompletedProcess
@@ -31,6 +32,10 @@ def test_gate_runs_all_steps_and_says_which_failed(
     ran: list[str] = []
 
     def run(command: Sequence[str], *, stdout: int | None, **_: Any) -> CompletedProcess[str]:
+        if command[2] == "pytest":
+            assert command[-2] == "--begin-after"
+            assert os.read(int(command[-1]), 1) == b""  # which ends when the kernels are compiled
+            assert "scripts.kernels" in ran
         ran.append(command[2])
         said = None if stdout is None else f"{command[2]} says\n"
         return CompletedProcess(command, int(command[2] in failing), said)

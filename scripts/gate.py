@@ -59,10 +59,12 @@ class Part(NamedTuple):
         return ("-o", f"cache_dir=.pytest_cache/{name}", *self.paths, *ignored)
 
 
-NICE: Final = ("nice", "-n", "5")
+NICE: Final = ("nice", "-n", "10")
+"""What runs on Spark comes one after the other, and takes nearly as long as the whole if it has half
+a processor: the rest steps back behind it."""
 
 SLOWEST: Final = ("--durations=20", "--durations-min=2")
-"""What comes into the gate and is slow is seen by whoever brings it."""
+"""The options that list slow tests: whoever brings one into the gate sees it."""
 
 SPARK: Final = Part(
     ("tests/pipeline", "tests/cli/pipelines", "tests/cli/test_demo.py", "tests_lab"),
@@ -145,7 +147,7 @@ def main() -> int:
 
 
 def spent(step: Step, outcome: Outcome) -> str:
-    """How long a step took, for the sum at the end."""
+    """The duration of a step, for the sum at the end."""
     return f"{step.name} {outcome.seconds:.0f} s{' beside others' if step.beside else ''}"
 
 
@@ -171,7 +173,7 @@ def run(step: Step) -> Outcome:
 
 
 def environment() -> dict[str, str]:
-    """That of the caller, but Python keeps what it compiles: all the processes need the same."""
+    """The caller's environment, but Python keeps what it compiles: all processes need the same."""
     return {name: value for name, value in os.environ.items() if name != _KEEPS_NOTHING}
 
 

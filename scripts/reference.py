@@ -37,7 +37,7 @@ PAGES: Final = (
     "sapwood.pipeline",
     "sapwood.testing",
 )
-"""What others may build on, each a page."""
+"""The modules that others may build on, a page each."""
 
 
 def main(out: Path = OUT) -> int:

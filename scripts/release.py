@@ -31,7 +31,7 @@ TRIALS: Final = (
     ("protocols",),
     ("demo", "--no-spark", "--flights", "500"),
 )
-"""What has to end well wherever the product is installed, without an extra."""
+"""The commands that have to end well wherever the product is installed, without an extra."""
 
 MANUAL: Final = """
 import sys

@@ -117,7 +117,7 @@ def run(command: Sequence[str], failure: str) -> None:
 
 
 def packages_digest() -> str:
-    """What the packages in `.venv` depend on: this Python, and the pins."""
+    """The digest of what the packages in `.venv` depend on: this Python, and the pins."""
     here = f"{sys.version} {sys.executable} {VENV}"
     return digest([REQUIREMENTS / "build.txt", REQUIREMENTS / "lock.txt"], here)
 

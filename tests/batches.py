@@ -74,7 +74,7 @@ def each(effects: Iterable[Effect]) -> Iterator[Effect]:
 
 
 def by_destination(effects: Iterable[Effect]) -> dict[str, list[Effect]]:
-    """What each client and neighbor gets, in order; `""` has the rest."""
+    """The effects for each client and neighbor, in order; `""` has the rest."""
     found: dict[str, list[Effect]] = defaultdict(list)
     for effect in each(effects):
         assert not isinstance(effect, Remaining), "batches of these tests are not cut"

@@ -1,4 +1,4 @@
-"""How many examples a property test takes where the profile's number is not the right one."""
+"""Numbers of examples of property tests, where the profile's number is not the right one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Final
 from hypothesis import settings
 
 FULL: Final = 60
-"""What a property test takes where it says nothing, in `make long`: as many as found the bugs that
-were planted while its law was written, with room."""
+"""The examples of a property test that names no number, in `make long`: as many as found the bugs
+that were planted while its law was written, with room."""
 
 SHARE: Final = 12
 """The gate draws one in so many: the first ones, the same in every run."""

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGE: Final = ROOT / "src" / "sapwood"
 LAB: Final = ROOT / "src" / "sapwood_lab"
-"""It may import all of the package; nothing in the package imports it."""
+"""The lab may import all of the package; nothing in the package imports it."""
 
 ROOMS: Final = (
     ("errors",),
@@ -81,7 +81,7 @@ IMPURE_MODULES: Final = frozenset(
     }
 )
 PURE_NAMES: Final = frozenset({"random.Random"})
-"""What an impure module offers and a pure room may use: a generator that was seeded outside."""
+"""The names of impure modules that a pure room may use: a generator that was seeded outside."""
 
 EXCEPTIONS: Final = (
     # Which entries other distributions contribute: asked for late, once, and in one order.
@@ -311,7 +311,7 @@ def fits_in_a_head(source: Source) -> Iterator[str]:
 
 
 def has_no_module_state(source: Source) -> Iterator[str]:
-    """What a module holds never changes: no list, dictionary or set, no `global`."""
+    """A module's values never change: no list, dictionary or set, no `global`."""
     for node in source.tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -400,7 +400,7 @@ def _name(node: ast.expr) -> str:
 
 
 def _has_true(decorator: ast.expr, keyword: str) -> bool:
-    """Whether a decorator is called with this keyword as `True`."""
+    """True if a decorator is called with this keyword as `True`."""
     return isinstance(decorator, ast.Call) and any(
         given.arg == keyword and isinstance(given.value, ast.Constant) and given.value.value is True
         for given in decorator.keywords

@@ -1,4 +1,4 @@
-"""What filters mean, written a second time and as plainly as possible.
+"""The meaning of filters, written a second time and as plainly as possible.
 
 Nothing here shares code with `sapwood`: only the classes of the syntax tree are read. Numbers are
 compared as fractions, texts as lists of code points, patterns by recursion on their two first
@@ -37,9 +37,9 @@ _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def holds(node: Node, record: Mapping[str, Any], *, negated: bool = False) -> bool:
-    """Whether the tree, or its negation pushed to the leaves, accepts a flat record.
+    """True if the tree, or its negation pushed to the leaves, accepts a flat record.
 
-    If attributes have several values, in tuples: whether it accepts one of all combinations.
+    If attributes have several values, in tuples: true if it accepts one of all combinations.
     """
     return any(_holds(node, row, negated=negated) for row in rows(record))
 
@@ -92,7 +92,7 @@ def _holds(node: Node, record: Mapping[str, Probe], *, negated: bool) -> bool:
 
 
 def _reading(function: str, text: Probe | None) -> Probe | None:
-    """What a text reads as; years from 1 on."""
+    """The reading of a text; years from 1 on."""
     if not isinstance(text, str):
         return None
     if function == "lower":
@@ -127,7 +127,7 @@ _PARTS = (1, 2, 3, 4, 5, 6, "hours", "minutes")
 
 
 def compares(left: Probe, sign: str, right: Probe) -> bool:
-    """Whether two values of one type stand in a relation; false for two types."""
+    """True if two values of one type stand in a relation; false for two types."""
     if _type(left) != _type(right):
         return False
     a, b = _key(left), _key(right)

@@ -1,4 +1,4 @@
-"""How long a test waits for what has to come: a test that fails by this hangs, and is not slow.
+"""The longest wait of a test for what has to come: one that fails by this hangs, and is not slow.
 
 No test asserts a time, and machines that do ten things at once take minutes for what takes a
 second; so there is one bound, far from both.

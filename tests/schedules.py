@@ -33,7 +33,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """What is a point: private attributes in files that end so, or only those of some names."""
+    """The points: private attributes in files that end so, or only those of some names."""
 
     files: tuple[str, ...]
     names: frozenset[str] = frozenset()
@@ -54,7 +54,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What came of a schedule: what each call returned or raised.
+    """The outcome of a schedule: what each call returned or raised.
 
     `open` is the number of the first point that only one of the threads has passed: there is
     nothing to choose from then on.

@@ -71,7 +71,7 @@ class S3(NamedTuple):
     files: Any
 
     def uri(self, path: str) -> str:
-        """How to call a place in the bucket, with all that is needed to reach it."""
+        """The URI of a place in the bucket, with all that is needed to reach it."""
         options = f"endpoint_override={self.address}&scheme=http&region=us-east-1"
         return f"s3://key:secret@{self.bucket}/{path}?{options}"
 
@@ -87,7 +87,7 @@ class S3(NamedTuple):
                 self.put(f"{path}/{file.relative_to(folder)}", file.read_bytes())
 
     def keys(self, path: str) -> list[str]:
-        """What is in a folder of the bucket, files and folders, from there on."""
+        """The files and folders in a folder of the bucket, named from there on."""
         from pyarrow.fs import FileSelector
 
         base = f"{self.bucket}/{path}"

@@ -127,7 +127,7 @@ def test_documented_limits_and_links_exist(page: str) -> None:
 
 
 def _anchors(page: Path) -> set[str]:
-    """What links may name in a page: its headings, as pages of a forge spell them, and anchors."""
+    """The targets of links in a page: its headings, as pages of a forge spell them, and anchors."""
     text = page.read_text("utf-8")
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     anchors = set(re.findall(r'<a id="([^"]+)"', prose))

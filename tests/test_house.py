@@ -51,7 +51,7 @@ TEXTS: Final = (
 
 
 class Facts(NamedTuple):
-    """What the tests need to know of a module; its tree is forgotten."""
+    """The facts of a module that the tests need; its tree is forgotten."""
 
     module: str
     folder: Path
@@ -204,7 +204,7 @@ def test_every_folder_has_tests(modules: Callable[[], tuple[Facts, ...]], suite:
 
 
 def has_behavior(source: Source) -> bool:
-    """Whether any function of a module does something; values and protocols only are."""
+    """True if any function of a module does something; values and protocols only are."""
     return any(
         not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Constant)
         for function in source.functions()

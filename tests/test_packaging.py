@@ -1,4 +1,4 @@
-"""What goes with a release says what commands and pins say."""
+"""The files that go with a release: their options and versions are those of commands and pins."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def expressions(draw: st.DrawFn) -> str:
 
 @cache
 def bounded_expressions() -> st.SearchStrategy[str]:
-    """Those within the bounds that hold for all; a drawn one seldom has too many conditions."""
+    """Expressions within the bounds for all; a drawn one seldom has too many conditions."""
     return expressions().filter(_is_within_bounds)
 
 
@@ -88,7 +88,7 @@ def _is_within_bounds(expression: str) -> bool:
 
 
 def truth(expression: str, data: bytes) -> bool:
-    """What libxml2 says of an expression; a relative one is taken from any depth."""
+    """The value of an expression by libxml2; a relative one is taken from any depth."""
     absolute = expression if expression.startswith("/") else f"//{expression}"
     tree = etree.ElementTree(etree.fromstring(data))
     return bool(tree.xpath(f"boolean({absolute})"))

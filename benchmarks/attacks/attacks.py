@@ -149,7 +149,7 @@ def _more(name: str) -> Callable[[Attack], Attack]:
 
 @_known("20 rounds of 150 unfinished frames of 2 MiB")
 def unfinished(target: Target) -> None:
-    """They stay a while, go, and come again."""
+    """Send the beginnings of large frames, close the connections after a while, and repeat."""
     for round_ in range(20):
         peers = [target.peer(f"unfinished-{round_}-{n}") for n in range(150)]
         for peer in peers:

@@ -57,7 +57,7 @@ class Wanted:
         return f"grp = {self.group} and val >= {self.least}"
 
     def accepts(self, record: dict[str, int]) -> bool:
-        """Whether it accepts a record."""
+        """True if the subscription accepts a record."""
         return record["grp"] == self.group and record["val"] >= self.least
 
 
@@ -126,7 +126,7 @@ class Campaign:
         return not self.faults
 
     def _options(self, number: int, before: list[Broker], folder: str) -> list[str]:
-        """Those of a broker behind the ones before it."""
+        """The command line options of a broker, which links to the last of the ones before it."""
         protocol = protocol_named(self.protocol)
         word = "--join" if protocol.membership.finds_links else "--peer"
         options = ["--name", f"b{number}", "--protocol", self.protocol]

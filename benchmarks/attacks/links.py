@@ -133,4 +133,4 @@ KEEPS = dict.fromkeys(list(LINKS)[1:4], MANY) | {
     "100,000 nested subscriptions withdrawn from the newest": MANY,
     "a client leaves with 100,000 nested subscriptions": MANY,
 }
-"""How many subscriptions the broker has to keep: their memory is none of the attack's."""
+"""The number of subscriptions that the broker has to keep: their memory is none of the attack's."""

@@ -36,7 +36,7 @@ HERE = Path(__file__).resolve().parent
 PAUSE_MAX_S = 0.1
 MEMORY_MAX_MIB = 64.0
 SUBSCRIPTION_BYTES = 1000
-"""What a subscription may take at a broker that has to keep it, its id included."""
+"""The memory that a subscription may take at a broker that has to keep it, its id included."""
 
 CALM_S = 0.5
 
@@ -155,7 +155,7 @@ def scene(options: Sequence[str], kind: str) -> Iterator[tuple[Broker, Pair]]:
 def measure(
     attack: Attack, options: Sequence[str], kind: str, timeout_s: float
 ) -> dict[str, float]:
-    """What one attack does, in a scene of its own."""
+    """The delays, the memory and the processor time of one attack, in a scene of its own."""
     with scene(options, kind) as (broker, pair):
         time.sleep(CALM_S)
         calm_s = pair.worst_s()
@@ -224,7 +224,7 @@ def _done(out: Path | None) -> set[str]:
 
 
 def _table(out: Path) -> str:
-    """What a file has: the longest wait of the pair beyond that in the calm, and memory."""
+    """A table of a file: the pair's longest wait beyond that in the calm, turns, and memory."""
     lines = ["| Attack | pair waits, ms | turn, ms | MiB |", "|---|---|---|---|"]
     for line in out.read_text().splitlines():
         row = json.loads(line)

@@ -113,7 +113,7 @@ def nested_withdrawn(target: Target) -> None:
 
 
 def nested_leaving(target: Target) -> None:
-    """They go with their client, which comes back."""
+    """Nested subscriptions leave with their client, which comes back."""
     with target.peer("nested") as peer:
         _nested(peer)
     time.sleep(1.0)

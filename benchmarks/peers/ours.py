@@ -84,7 +84,7 @@ def timed(index: Index, records: list[Publication], size: int, seconds: float) -
 
 
 def resident_bytes(index: Index, records: list[Publication]) -> int:
-    """What of this process is in memory, once the index has folded what was added."""
+    """The resident memory of this process, once the index has folded what was added."""
     warm_up(index.match_many, records, WARM_SECONDS)
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])

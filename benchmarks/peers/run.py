@@ -18,7 +18,7 @@ from typing import Any, Final
 
 HERE: Final = Path(__file__).resolve().parent
 SLACK_S: Final = 120.0
-"""What a process may take beside filling and matching, to start and to read its files."""
+"""The time that a process may take beside filling and matching, to start and to read its files."""
 
 HEADINGS: Final = (
     "workload",
@@ -158,7 +158,7 @@ def run(peer: Peer, folder: Path, size: int, fill: float, seconds: float) -> dic
 
 
 def base_of(rows: Sequence[dict[str, Any]], workload: str, size: int) -> float | None:
-    """What columnar took in the same run."""
+    """The matching time of columnar in the same run, in microseconds."""
     cell = (workload, size, "columnar")
     for found in rows:
         if (found["workload"], found["subscriptions"], found["engine"]) == cell:
@@ -207,7 +207,7 @@ def row(
 
 
 def remark(report: dict[str, Any], expected: int) -> str:
-    """Whether the count is right, for a peer that could say all subscriptions."""
+    """The verdict on a count of matches; it is partial if a peer cannot say all subscriptions."""
     if report["inexpressible"]:
         return f"partial: cannot say {report['inexpressible']:,} subscriptions"
     if report["matches"] != expected:

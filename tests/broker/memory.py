@@ -65,7 +65,7 @@ class End:
         self.tcp.connection_made(self.pipe)
 
     def take(self) -> list[bytes]:
-        """What was written since, piece by piece."""
+        """Return the pieces that were written since the last call."""
         pieces = list(self.pipe.written)
         self.pipe.written.clear()
         self.sent += b"".join(pieces)

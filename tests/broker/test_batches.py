@@ -49,7 +49,7 @@ from tests.examples import examples
 
 NAMES = ("r1", "r2", "r3")
 TOKENS = [count()]
-"""What brokers draw, in place of chance; begun afresh for each overlay."""
+"""The tokens that brokers draw, in place of chance; begun afresh for each overlay."""
 
 CLIENTS = {"a": "r1", "b": "r2", "c": "r3", "d": "r1"}
 FILTERS = (
@@ -138,7 +138,7 @@ def bodies() -> st.SearchStrategy[bytes]:
 
 
 class Streams:
-    """What each client says, made step by step; publications are numbered without gaps."""
+    """The frames of each client, made step by step; publications are numbered without gaps."""
 
     def __init__(self) -> None:
         self.sequence = dict.fromkeys(CLIENTS, 0)
@@ -226,7 +226,7 @@ def _pieces(
 async def run(
     pieces: list[tuple[str, bytes]], runs: RunFinder | None, protocol: str, folder: Path | None
 ) -> tuple[dict[str, bytes], list[dict[str, Any]], list[dict[str, int]], list[Any]]:
-    """What everybody was sent, what was counted, the tables, and the journals' lines."""
+    """The bytes sent to each client, the counters, the tables, and the journals' lines."""
     TOKENS[0] = count()
     story = Story()
     data = {name: folder and folder / name for name in NAMES}
@@ -251,7 +251,7 @@ def _validate(made: Overlay) -> None:
 
 
 def _lines(folder: Path) -> list[tuple[object, ...]]:
-    """What a journal holds, the times aside."""
+    """The entries of a journal, the times aside."""
     found = [line.text for one in segments(folder / JOURNAL) for line in read_lines(one, 0)]
     entries = [json.loads(line) for line in found]
     return [tuple((k, str(v)) for k, v in one.items() if k != "published_at") for one in entries]

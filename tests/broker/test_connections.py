@@ -1,4 +1,4 @@
-"""Who is connected, and waiting for a change."""
+"""The roster of connections, and waiting for a change of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a broker that is looked into writes down of its router's inputs and effects."""
+"""The debug log of a broker: its router's inputs and effects."""
 
 from __future__ import annotations
 

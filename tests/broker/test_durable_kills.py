@@ -61,7 +61,7 @@ def program(text: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def lines(path: Path) -> list[tuple[str, int, int]]:
-    """What consumers have written; the last line may be broken off."""
+    """The lines that consumers have written; the last one may be broken off."""
     text = path.read_text() if path.exists() else ""
     words = [line.split() for line in text.splitlines(keepends=True) if line.endswith("\n")]
     return [(word, int(x), int(number)) for word, x, number in words]

@@ -39,7 +39,7 @@ class Shifted:
         self.by_ns = 0
 
     def settings(self) -> ConnectionSettings:
-        """Those of a connection that goes by this clock."""
+        """The settings of a connection that goes by this clock."""
         clock = replace(self.local, read=lambda: self.local.read() + self.by_ns)
         return ConnectionSettings(clock=clock)
 

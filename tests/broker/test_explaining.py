@@ -40,7 +40,7 @@ async def asked(
     token: str | None = None,
     follow: bool = False,
 ) -> Answers:
-    """What brokers say, of whom the first is the publisher's."""
+    """The answers of brokers to a question; the first of them is the publisher's."""
     shown = with_access(ConnectionSettings(), token=token)
     interest = None if wanted is None else parse_filter(wanted)
     publication = None if record is None else Publication("p", record)

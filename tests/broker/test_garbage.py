@@ -1,4 +1,4 @@
-"""What tables grow by is out of the garbage collector's way."""
+"""Garbage collection: the objects that tables grow by are out of the collector's way."""
 
 from __future__ import annotations
 

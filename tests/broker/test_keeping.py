@@ -56,7 +56,7 @@ def ids(reply: Any) -> list[str]:
 
 
 def journal_lines(folder: Path) -> list[Any]:
-    """What a broker's folder has, read without the broker."""
+    """The journal's entries in a broker's folder, read without the broker."""
     found = [line.text for one in segments(folder / JOURNAL) for line in read_lines(one, 0)]
     return [json.loads(line) for line in found]
 

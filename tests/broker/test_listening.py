@@ -1,4 +1,4 @@
-"""What connections of TLS take."""
+"""The buffers of TLS connections: bounded, and never made larger."""
 
 from __future__ import annotations
 

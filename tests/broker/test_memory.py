@@ -22,7 +22,7 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_is_here_is_not_collected_again() -> None:
-    """It stays so: to take it back would take back what all tests have put aside (`conftest`)."""
+    """The objects stay so: to take them back would take back those of all tests (`conftest`)."""
     before = gc.get_freeze_count()
     made = [[number] for number in range(2000)]
     leave_alone_what_is_here()

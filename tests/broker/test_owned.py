@@ -1,4 +1,4 @@
-"""Which publications of a batch go to owners, beside what a batch comes to one by one."""
+"""Owners' shares of a batch: the publications that one by one would be theirs."""
 
 from __future__ import annotations
 

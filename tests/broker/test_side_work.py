@@ -13,7 +13,7 @@ from tests.patience import PATIENCE_S
 
 
 class Calls:
-    """What is to be called in the loop, one after the other."""
+    """The calls that are to be made in the loop, one after the other."""
 
     def __init__(self) -> None:
         self._calls: Queue[Callable[[], None]] = Queue()

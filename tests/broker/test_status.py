@@ -1,4 +1,4 @@
-"""What a broker says of its own state: links and their delays, tables, counters, its store."""
+"""The status of a broker: links and their delays, tables, counters, its store."""
 
 from __future__ import annotations
 

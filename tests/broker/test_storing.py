@@ -215,7 +215,7 @@ async def test_numbers_of_a_session_go_on_after_a_restart(tmp_path: Path) -> Non
 async def test_what_a_client_withdrew_while_it_was_away_is_not_in_force_when_it_is_back(
     tmp_path: Path, protocol: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It hears no answer to what it has not asked, and a subscription of the same id stays."""
+    """No answer comes that was not asked for, and a subscription of the same id stays."""
     monkeypatch.setattr("sapwood.broker.returned.SUBSCRIPTIONS_AT_ONCE_MAX", 2)
     made = settings(data=tmp_path, protocol=protocol)
     async with running(made) as broker:
@@ -274,7 +274,7 @@ async def test_a_client_that_comes_back_says_when_it_has_asked_for_all(
 async def test_a_program_that_is_started_again_has_time_to_say_what_it_wants(
     tmp_path: Path,
 ) -> None:
-    """What an earlier run subscribed to stays in force meanwhile: nothing is missed."""
+    """The subscriptions of an earlier run stay in force meanwhile: nothing is missed."""
     state = tmp_path / "client"
     made = keeping(tmp_path / "broker")
 
@@ -392,7 +392,7 @@ async def is_another(broker: Broker, incarnation: int) -> None:
 async def test_a_broker_with_an_older_folder_begins_anew_and_keeps_its_clients(
     tmp_path: Path,
 ) -> None:
-    """What it said since the copy is known to its neighbor, and nobody has to ask again."""
+    """The neighbor knows what the broker said since the copy, and nobody has to ask again."""
     folder, copy = tmp_path / "r2", tmp_path / "copy"
     async with running(keeping(tmp_path / "r1")) as first:
         linked = settings("r2", first.address, data=folder, protocol=RECOVER)

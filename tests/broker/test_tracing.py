@@ -23,7 +23,7 @@ SAMPLED = f"00-{TRACE}-{SPAN}-01"
 
 
 class Spans:
-    """What a collector has got: spans by broker."""
+    """The spans that a collector has received, by broker."""
 
     def __init__(self) -> None:
         self.found: list[tuple[str, Any]] = []

@@ -15,7 +15,7 @@ MESSAGE_S = TURN_S / 5
 
 
 class Loop:
-    """What has to be called when the loop comes by, and the time that work takes."""
+    """The calls for the next time that the loop comes by, and the time that work takes."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -38,7 +38,7 @@ class Loop:
             call()
 
     def until_calm(self) -> int:
-        """How often the loop had to come by."""
+        """The number of times that the loop had to come by."""
         rounds = 0
         while self.calls:
             self.come_by()

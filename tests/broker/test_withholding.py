@@ -1,4 +1,4 @@
-"""What of the journal is not told to who may not see all of it."""
+"""Withholding of the journal from clients that may not see all of it."""
 
 from __future__ import annotations
 

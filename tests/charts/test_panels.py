@@ -21,7 +21,7 @@ def drawn(*shown: Panel, ends: tuple[str, str] = ("12:00:00", "12:05:00")) -> El
 
 
 def corners(root: ElementTree.Element) -> list[tuple[float, float]]:
-    """Where the panels' plots begin."""
+    """The corners at which the panels' plots begin."""
     moves = [re.findall(r"[\d.]+", group.get("transform", "")) for group in root.iter("g")]
     return [(float(x), float(y)) for x, y in moves]
 

@@ -27,7 +27,7 @@ def test_another_shell_is_refused_with_those_there_are() -> None:
 
 
 def completed(*words: str) -> list[str]:
-    """What bash is told of the last word."""
+    """The completions that bash gets for the last word."""
     environment = {
         **os.environ,
         "_SAPWOOD_COMPLETE": "bash_complete",

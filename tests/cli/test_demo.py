@@ -23,7 +23,7 @@ from sapwood.pipeline.spark.java import find_java
     params=["session", pytest.param("process", marks=pytest.mark.long)], ids=lambda name: name
 )
 def spark_step(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the tour's command for Spark runs: on the session of the tests, or as users have it.
+    """The tour's step with Spark: on the session of the tests, or in a process as users have it.
 
     `tests/pipeline/test_job.py` starts the same command in a process of its own in the gate, too.
     """

@@ -36,7 +36,7 @@ def run(*arguments: str, **more: str) -> Result:
 
 
 def subscribe(address: str, *arguments: str) -> list[int]:
-    """What is printed, of records with one attribute."""
+    """The numbers that are printed, of records with one attribute."""
     with ForkedCommand(("subscribe", "--broker", address, "--json", *arguments)) as process:
         out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err

@@ -1,4 +1,4 @@
-"""What all commands share."""
+"""Output that all commands share: tables, colors, lines of JSON, amounts, progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run over files says of itself."""
+"""The summary of a run over files: the matches, and the input that could not be used."""
 
 from __future__ import annotations
 

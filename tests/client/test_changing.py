@@ -19,7 +19,7 @@ RECOVER = "recover+covering"
 
 
 async def numbers(deliveries: Deliveries, last: int) -> list[int]:
-    """What arrives, up to a number."""
+    """The numbers that are delivered, up to the last one."""
     found: list[int] = []
     while last not in found:
         found.append((await soon(anext(deliveries))).attributes["n"])

@@ -24,7 +24,7 @@ from tests.broker.helpers import running, soon
 
 
 def published(table: Table, id_column: str | None = None) -> list[Publication]:
-    """What the rows of a table are to whoever gets them."""
+    """The publications that the rows of a table are to their receivers."""
     serial = count()
     rows = encoded_rows(table, id_column, lambda: f"p{next(serial)}", FRAME_BYTES_MAX)
     found = [(id_, decode_publication(encoded)) for id_, encoded in rows]

@@ -1,4 +1,4 @@
-"""Who hears what of the broker's answers."""
+"""The broker's answers to publications, and those who wait for them."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ class Broker:
         self._answers = answers
 
     def answer(self, kind: Callable[[Entry[Any, Any]], EntryEvent], id_: str) -> None:
-        """What the session makes of an answer."""
+        """Hand on the event that the session makes of an answer."""
         entry = self.entries.get(id_)
         assert entry is not None
         event = kind(entry)

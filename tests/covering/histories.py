@@ -1,4 +1,4 @@
-"""What must hold after each message of a sequence of subscriptions and removals (Shen I2)."""
+"""Invariants after each message of a sequence of subscriptions and removals (Shen I2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every exact covering index must do (Shen T-9), as a state machine and as examples."""
+"""The laws of every exact covering index (Shen T-9), as a state machine and as examples."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DISTINCT = tuple(dict.fromkeys((*MIXED, *EQUIVALENT)))
 
 @lru_cache(maxsize=1 << 17)
 def is_cover(wide: Filter, narrow: Filter) -> bool:
-    """Whether a filter covers another; each pair is worked out once for all indexes."""
+    """True if a filter covers another; each pair is worked out once for all indexes."""
     return wide.covers(narrow)
 
 

@@ -237,7 +237,7 @@ class History(RuleBasedStateMachine):
 
 
 class PlainHistory(History):
-    """Where detection is complete and covering a partial order, more can be said."""
+    """Histories of which more can be said: detection is complete and covering a partial order."""
 
     drawn = plain_filters()
 

@@ -40,12 +40,12 @@ steps = st.lists(st.tuples(st.booleans(), st.integers(0, len(FILTERS) - 1)), max
 
 
 def maximal(subscribed: set[Interest]) -> set[Interest]:
-    """Those that no other one covers, found by asking each of the others."""
+    """The filters that no other one covers, found by comparing each with all others."""
     return {one for one in subscribed if not any(o.covers(one) for o in subscribed if o != one)}
 
 
 class Neighbor:
-    """What the other end knows; every subscribed filter is covered there at every moment."""
+    """The filters known at the other end; every subscribed one is covered there at every moment."""
 
     def __init__(self) -> None:
         self.known: set[Interest] = set()

@@ -50,7 +50,7 @@ ODD = (
 
 
 def closely(line: bytes) -> PublicationLine | None:
-    """What a line is by a closer look."""
+    """The publication of a line by a closer look, or `None` if there is none."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(one_by_one, "decode_flat_line", lambda _: None)
         try:

@@ -1,4 +1,4 @@
-"""What is said to people who come with the habits of other filter languages."""
+"""Hints for people who come with the habits of other filter languages."""
 
 from __future__ import annotations
 

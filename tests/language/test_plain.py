@@ -55,7 +55,7 @@ PLAIN = (
 
 
 def parsed(text: str) -> Filter | None:
-    """What the parser and the rewrites make of a text."""
+    """The filter that the parser and the rewrites make of a text, or `None` if it is bad."""
     try:
         return normal_form(parse(text), text)
     except InputError:
@@ -63,7 +63,7 @@ def parsed(text: str) -> Filter | None:
 
 
 def is_same(one: Filter, other: Filter | None) -> bool:
-    """Whether two filters are equal in all that can be seen, such as the types of numbers."""
+    """True if two filters are equal in all that can be seen, such as the types of numbers."""
     return one == other and repr(one) == repr(other) and one.source == other.source
 
 

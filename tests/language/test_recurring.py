@@ -13,7 +13,7 @@ def read(part: str) -> int | None:
 
 
 def looked(parts: Recurring[str, int], *some: str) -> list[int] | None:
-    """What is known once nothing is passed over."""
+    """The known values of some parts, once no look at them is passed over."""
     while not parts.is_looking:
         pass
     return parts.known(some)

@@ -30,7 +30,7 @@ from sapwood.matching.given_records import Matchable
 from tests.matching.columnar import plain_kernels
 
 Files: TypeAlias = dict[str, bytes]
-"""What is in the files of a folder, by relative path."""
+"""The contents of a folder's files, by relative path."""
 
 _PATTERNS: Final = ("//a/b", "/a[b = 'x']", "//c[@k > 1]", "/a//b[.='y' or @k]")
 _ASKED: Final[tuple[Matchable, ...]] = (
@@ -148,7 +148,7 @@ DAMAGES: Final[tuple[Callable[[Files, Files, Random], None], ...]] = (
 
 
 def check(kept: Saved, folder: Path, files: Files) -> str | None:
-    """What is wrong about how an index with these files is loaded: nothing, as a rule."""
+    """The fault in how an index with these files is loaded: `None`, as a rule."""
     changed = {n for n in files.keys() | kept.files.keys() if files.get(n) != kept.files.get(n)}
     try:
         index = Index.load(folder, *kept.engines)

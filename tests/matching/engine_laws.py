@@ -1,4 +1,4 @@
-"""What every engine of records must do, as a state machine against `Filter.accepts`."""
+"""The laws of every engine of records, as a state machine against `Filter.accepts`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def printed(chapter: int) -> dict[str, list[float]]:
 
 
 def patterns(chapter: int) -> list[str]:
-    """What the first table with slots says in its second column, by slot."""
+    """The second column of a chapter's first table with slots, by slot."""
     text = PAGE.read_text(encoding="utf-8").split(f"\n## {chapter}. ")[1]
     return re.findall(
         r"^\| \d \| `([^`]+)` \|", text.split("\n## ")[0].split("\n### ")[0], re.MULTILINE

@@ -1,4 +1,4 @@
-"""What is too large, contradictory, odd or damaged: a clear error or the exact result."""
+"""Input that is too large, contradictory, odd or damaged: a clear error or the exact result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a filter costs: by the way it is found, the same whichever others there are."""
+"""The costs of filters: by the way each is found, the same whichever other filters there are."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_texts_are_found_as_the_engine_finds_them(
 
 @given(_CONJUNCTIONS)
 def test_the_way_is_one_that_the_engine_takes(text: str) -> None:
-    """It scans where the model says so, and nowhere else."""
+    """The engine scans where the model says so, and nowhere else."""
     asked = parse_filter(text)
     ways = [part.way is LookupKind.SCAN for part in parts_of(asked)]
     assert ways == [one.way is LookupKind.SCAN for one in lookups(asked)]

@@ -14,7 +14,7 @@ from tests.house import ROOT
 
 
 def damaged(folder: Path, seed: int, rounds: int, *options: str) -> dict[str, Any]:
-    """What a process of its own says of so many indexes that it damaged and loaded."""
+    """The report of a process of its own that damaged and loaded `rounds` indexes."""
     command = (sys.executable, "-m", "tests.matching.damage", str(seed), str(rounds), str(folder))
     done = subprocess.run(
         [*command, *options], check=False, cwd=ROOT, capture_output=True, text=True

@@ -100,7 +100,7 @@ def sorted_items(record: Record) -> list[tuple[str, list[str]]]:
 
 @pytest.fixture(params=[1, 4, RECORD_ROWS_MAX], ids=["whole", "both", "in-rows"])
 def rows_max(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many rows a record may have: so few that none is matched in rows, or enough."""
+    """The rows that a record may have: so few that none is matched in rows, or enough."""
     bound: int = request.param
     monkeypatch.setattr(RecordStore, "rows_max", bound)
     monkeypatch.setattr(record_store, "_ROWS_AT_ONCE", 3)

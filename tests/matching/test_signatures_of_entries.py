@@ -1,4 +1,4 @@
-"""What the entries of a set are compiled for is all that they are ever called with."""
+"""Signatures of compiled entries: a set's own are all that they are ever called with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What travels beside the content of a publication."""
+"""Envelopes: the data that travels beside the content of a publication."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What JSON is refused before it is read."""
+"""JSON that is refused before it is read."""
 
 from __future__ import annotations
 

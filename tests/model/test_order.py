@@ -1,4 +1,4 @@
-"""What is relied on about covering, and searching a graph."""
+"""Laws of covering that are relied on, and searching a graph."""
 
 from __future__ import annotations
 

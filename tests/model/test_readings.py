@@ -1,4 +1,4 @@
-"""What texts read as."""
+"""Readings of texts, such as integers and timestamps."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def reached(tree: SpanningTree, gone: set[str]) -> set[str]:
 
 
 def joined(around: Around, source: str, gone: set[str]) -> set[str]:
-    """Who can be reached at all without a router, or without the link between two."""
+    """The routers in reach at all without a router, or without the link between two."""
     found, waiting = {source}, [source]
     while waiting:
         router = waiting.pop()

@@ -51,7 +51,7 @@ def start(
 
 
 def lacking(name: str, linked: set[str], alive: set[str]) -> list[str]:
-    """What a broker lacks of leaves and slots, by the places of all that are alive."""
+    """The leaves and slots that a broker lacks, by the places of all alive, and links too many."""
     at = {one: SPACE.identifier_of(one) for one in alive}
     order = sorted(alive, key=at.__getitem__)
     place, near = order.index(name), min(LEAVES_HALF, len(order) - 1)

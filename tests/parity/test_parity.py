@@ -34,7 +34,7 @@ CIRCLE = Path(__file__).parent / "scenarios" / "circles" / "crash-on-a-circle.js
 
 @cache
 def simulated(path: Path, protocol: str) -> Counter[Pair]:
-    """What the simulator delivers, once for all that ask."""
+    """The deliveries of the simulator, once for all that ask."""
     return Counter(assert_right(read(path), protocol).pairs)
 
 

@@ -119,7 +119,7 @@ class Bucket(pa_fs.FileSystemHandler):  # type: ignore[misc]
 
 
 class _Put(io.BytesIO):
-    """What is written, and put when it is closed."""
+    """A file that is put when it is closed."""
 
     def __init__(self, bucket: Bucket, path: str) -> None:
         super().__init__()

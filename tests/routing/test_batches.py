@@ -102,7 +102,7 @@ steps = st.lists(
 
 
 def played(wiring: Wiring, taken: Sequence[tuple[str, str, object]]) -> dict[str, object]:
-    """What each router did for each destination."""
+    """The effects of each router for each destination."""
     for client, router in CLIENTS.items():
         wiring.attach(router, client)
     for kind, client, what in taken:

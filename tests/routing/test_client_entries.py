@@ -1,4 +1,4 @@
-"""What clients hear about what they state, and the reasons for which links are closed."""
+"""Answers to clients' statements, and the reasons for which links are closed."""
 
 from __future__ import annotations
 

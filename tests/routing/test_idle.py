@@ -1,4 +1,4 @@
-"""What no publication can match is in force at once, and no other router hears of it."""
+"""Filters that no publication can match: in force at once, and unknown to other routers."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def new_router(protocol: str) -> Router:
 
 
 def heard(effects: Sequence[Effect]) -> Counter[tuple[str, str]]:
-    """What the client hears, one by one."""
+    """The answers to the client, one by one."""
     found: Counter[tuple[str, str]] = Counter()
     for effect in effects:
         match effect:
@@ -142,7 +142,7 @@ def heard(effects: Sequence[Effect]) -> Counter[tuple[str, str]]:
 
 
 def confirmations(sent: Sequence[Effect]) -> Iterator[Receive]:
-    """What neighbors answer that know nobody else."""
+    """The answers of neighbors that know nobody else."""
     for effect in sent:
         if isinstance(effect, Send):
             answer = _answer(effect.message)
@@ -164,7 +164,7 @@ def _answer(message: Message) -> Message | None:
 
 
 def entries(router: Router) -> list[tuple[str, str, Interest]]:
-    """What the client has subscribed to, in order, with what it had under the same ids before."""
+    """The client's subscriptions, in order, with those that had the same ids before."""
     known = core_of(router).subscriptions.entries
     current = [entry for entry in known.by_key.values() if known.is_current(entry)]
     assert list(known.by_client["c"].values()) == current

@@ -1,4 +1,4 @@
-"""What routers say to each other."""
+"""Messages between routers."""
 
 from __future__ import annotations
 

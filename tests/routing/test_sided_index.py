@@ -81,7 +81,7 @@ def steps() -> st.SearchStrategy[list[Step]]:
 
 
 def spelled(found: BatchMatches, neighbors: tuple[str, ...]) -> list[Matches]:
-    """What a batch matches, publication by publication."""
+    """The matches of a batch, publication by publication."""
     assert list(found.places) == [name for name in neighbors if name in found.places]
     return [
         Matches(sorted(keys), [name for name, places in found.places.items() if place in places])

@@ -1,4 +1,4 @@
-"""Who advertises what clients want: what a router says of it, against the definition."""
+"""Supply: a router's reports of advertisements for its clients, against the definition."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Told:
                 pass
 
     def expected(self) -> set[tuple[str, str]]:
-        """Those in force that nobody advertises for, by the definition."""
+        """The subscriptions in force that nobody advertises for, by the definition."""
         there = {*self.promised.values()}
         return {
             (client, id_)

@@ -153,13 +153,13 @@ class Wiring:
         ]
 
     def sent(self, kind: type[Message]) -> int:
-        """How many messages of a kind were put on links."""
+        """The number of messages of a kind that were put on links."""
         return sum(isinstance(e, Send) and isinstance(e.message, kind) for _, e in self.log)
 
     def answers(
         self,
     ) -> list[Subscribed | Unsubscribed | Advertised | Unadvertised | Accepted | Refused]:
-        """What clients were told, deliveries aside."""
+        """The answers to clients, deliveries aside."""
         kinds = Subscribed | Unsubscribed | Advertised | Unadvertised | Accepted | Refused
         return [effect for _, effect in self.log if isinstance(effect, kinds)]
 

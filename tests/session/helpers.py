@@ -24,7 +24,7 @@ def accepting(now: float = 0.0) -> Connection:
 
 
 def welcome(received: int = 0) -> Welcome:
-    """What the broker of these tests answers."""
+    """The answer of the broker of these tests."""
     return Welcome(name="r1", session="b", received=received, frame_bytes_max=FRAME_BYTES_MAX)
 
 

@@ -1,4 +1,4 @@
-"""Who may connect."""
+"""Admission of clients and brokers, and the reasons for refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What brokers tell each other of links, so that those that are used form a tree."""
+"""Messages between brokers about links, so that those in use form a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client has asked for and not withdrawn."""
+"""Requests of a client that are not withdrawn."""
 
 from __future__ import annotations
 

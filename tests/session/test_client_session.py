@@ -59,7 +59,7 @@ def body(number: int) -> bytes:
 
 
 def asked(session: ClientSession, peer: ClientSessionAtBroker) -> list[Input | None]:
-    """What the broker makes of all that the client has said."""
+    """The inputs that the broker makes of all that the client has said."""
     data = session.take_outgoing()
     found: list[Input | None] = []
     for message in one_by_one(peer.connection.receive(data, 0.0)):
@@ -69,7 +69,7 @@ def asked(session: ClientSession, peer: ClientSessionAtBroker) -> list[Input | N
 
 
 def answered(peer: ClientSessionAtBroker, session: ClientSession) -> list[object]:
-    """What the client hears of all that the broker has said."""
+    """The client's events for all that the broker has said."""
     peer.acknowledge()
     return list(session.receive(peer.connection.take_outgoing(), 0.0))
 

@@ -1,4 +1,4 @@
-"""What a client keeps: records, and the state that they come to."""
+"""State that a client keeps: records, and the state that they come to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients send, judged: how much is done at once, and what is left to a piece of work."""
+"""Judging of requests: how much is done at once, and what is left to a piece of work."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Steps:
 
 
 def now(found: Judgement | Callable[[], Judgement]) -> Judgement:
-    """What was judged at once."""
+    """The judgement that was made at once."""
     assert isinstance(found, Judgement), "work was left"
     return found
 
 
 def later(found: Judgement | Callable[[], Judgement]) -> Judgement:
-    """What work came to."""
+    """The judgement that the remaining work comes to."""
     assert not isinstance(found, Judgement), "no work was left"
     return found()
 

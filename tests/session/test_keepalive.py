@@ -63,7 +63,7 @@ def test_a_failure_detector_decides_when_a_neighbor_is_dead() -> None:
 
 
 def test_one_that_learns_is_no_shorter_with_a_neighbor_that_says_much() -> None:
-    """It answers pings after 0.1 s, and later has something to say all the time."""
+    """The neighbor answers pings after 0.1 s, and later has something to say all the time."""
     keepalive = KeepAlive(0.0, idle_s=10.0, missed_max=2)
     keepalive.leave_to(patience_named("phi:8", 30.0, 10.0))
     now = 0.0

@@ -44,7 +44,7 @@ def ends() -> tuple[LinkSession, LinkSession]:
 
 
 def pass_on(sender: LinkSession, receiver: LinkSession) -> list[object]:
-    """What the receiver makes of all that the sender has said."""
+    """Pass on all that the sender has said; returns what the receiver makes of it."""
     data = sender.connection.take_outgoing()
     found: list[object] = []
     for message in one_by_one(receiver.connection.receive(data, 0.0)):

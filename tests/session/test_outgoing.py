@@ -1,4 +1,4 @@
-"""What is to be sent comes out as it was put in, and what is long is not copied."""
+"""Outgoing bytes: they come out as they were put in, and long pieces are not copied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an identity uses is counted, and never more than its quota."""
+"""Quotas of identities: all use is counted, and never more than the quota."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def linked(time: Time, delay: int = 0) -> tuple[Connection, Connection]:
 def carry(
     time: Time, source: Connection, target: Connection, delay: int
 ) -> list[tuple[object, int | None]]:
-    """What is to be sent arrives so much later; what it comes to, with the age of each."""
+    """Carry all outgoing bytes, `delay` later; returns the messages, with the age of each."""
     data = source.take_outgoing()
     time.now += delay
     target.arrived()
@@ -113,7 +113,7 @@ def test_no_publication_is_older_than_is_said(
 
 
 def test_bytes_that_arrive_meanwhile_make_nothing_younger() -> None:
-    """What is read may lie behind what has arrived: its stamp is of when it arrived itself."""
+    """A message may be read behind bytes that came later: its stamp is of its own arrival."""
     time = Time(10**9)
     dialed, accepted = linked(time)
     for ago in (0, 10**8):

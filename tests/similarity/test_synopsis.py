@@ -20,7 +20,7 @@ from tests.similarity.kinds import documents
 
 
 def brute_force(data: list[bytes]) -> dict[tuple[str, ...], int]:
-    """How many documents have each path, found path by path in another parser's trees."""
+    """The number of documents with each path, found path by path in another parser's trees."""
 
     def paths(element: ElementTree.Element, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         here = (*above, element.tag)

@@ -1,4 +1,4 @@
-"""What the tests of this room share: runs that are judged in every way, and small worlds."""
+"""Helpers of the tests of this room: runs that are judged in every way, and small worlds."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def publish(world: World, home: str, id_: str, client: str = "bob", **attributes
 
 
 def delivered(world: World) -> list[str]:
-    """What was delivered so far, in order, as "publication>home/client/id"."""
+    """The deliveries so far, in order, as "publication>home/client/id"."""
     return [f"{d.publication}>{'/'.join(d.subscription)}" for d in world.history.deliveries]
 
 

@@ -101,13 +101,13 @@ def corrupt(world: World) -> None:
 
 
 def wrong_after(world: World, seconds: float, make_router: MakeRouter) -> tuple[str, ...]:
-    """What a world does otherwise than a fresh one, so many seconds from now."""
+    """The differences between a world and a fresh one, `seconds` from now."""
     world.run_until(world.now + seconds)
     return divergences(world, make_router, PROBES)
 
 
 def slow_line(make_router: MakeRouter, terms: Terms, timing: Timing, seconds: float) -> list[str]:
-    """Which publications do not arrive at the other end of a slow line, one each tenth of a second.
+    """The publications, one each tenth of a second, that do not arrive at a slow line's other end.
 
     Nothing fails: whatever does not arrive was lost because a lease ran out.
     """

@@ -1,4 +1,4 @@
-"""What the tests of forwarding by digests share: a removal that races publications, a bug."""
+"""Helpers of the tests of forwarding by digests: a removal that races publications, a bug."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which publications had to be refused, on histories written by hand: one rule a test."""
+"""Publications that had to be refused, on histories written by hand: one rule a test."""
 
 from __future__ import annotations
 

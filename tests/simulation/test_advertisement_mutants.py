@@ -164,7 +164,7 @@ class TakesAnOverlapForACover(AdvertisedMutant):
 
 
 class WithdrawsBeforeItTells(AdvertisedMutant):
-    """What held an advertisement back is withdrawn before that one is told of (XSiena's order)."""
+    """A cover is withdrawn before the advertisement that it held back is sent (XSiena's order)."""
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         told = sends(effects, Advertise)
@@ -181,7 +181,7 @@ class SkipsEnforcement(AdvertisedMutant):
 
 
 class EnforcesTheWrongPromises(AdvertisedMutant):
-    """What one client has advertised, all clients of the router may publish."""
+    """All clients of the router may publish what one of them has advertised."""
 
     def _objection(self, client: str, publication: Publication) -> str | None:
         clients = self.advertisements.entries.by_client

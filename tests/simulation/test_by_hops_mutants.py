@@ -65,7 +65,7 @@ class FindsNoOtherParent(InScribe):
 
 
 class KeepsWhatIsGone(InScribe):
-    """What a neighbor wanted that is gone is wanted for ever."""
+    """The subscriptions of a neighbor that is gone stay for ever."""
 
     def _left(self, neighbor: str) -> None:
         self.circle.link_down(neighbor)
@@ -102,14 +102,14 @@ class TellsTheNearestOnly(InReversePaths):
 
 
 class HandsNothingOn(InReversePaths):
-    """What came from others is told to nobody."""
+    """Subscriptions that came from other routers are sent to nobody."""
 
     def _leads(self, source: str, target: str) -> bool:
         return False
 
 
 class TakesBackOnly(InNearReversePaths):
-    """What is wanted is taken back from who stood for a slot, and told to nobody else."""
+    """Subscriptions are withdrawn from the one who stood for a slot, and sent to nobody else."""
 
     def _stands_anew(self) -> None:
         stand = set(self._targets())

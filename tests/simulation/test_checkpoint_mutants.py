@@ -85,7 +85,7 @@ def without(kind: type[Any], name: str) -> Plant:
 
 
 def reversed_clients(patch: pytest.MonkeyPatch) -> None:
-    """What clients have comes back in another order."""
+    """The entries of clients come back in another order."""
 
     def read(entries: Entries[Any], columns: list[list[Any]]) -> None:
         form = FORMS[Entries].read

@@ -194,7 +194,7 @@ def swarm(seeds: range) -> None:
 
 
 class Unchecked(Detour):
-    """It does not check itself."""
+    """A detour that does not check itself."""
 
     def validate(self) -> None:
         """Look away."""
@@ -222,7 +222,7 @@ class KeepsTheDetour(Unchecked):
 
 
 class SaysNothingOfTheChange(Unchecked):
-    """Where one detour takes the place of another the ends do not say what they have."""
+    """The ends do not say what they have where one detour takes the place of another."""
 
     def _end(self, neighbor: str, now: float) -> list[Action]:
         self._ways.pop(neighbor, None)
@@ -240,7 +240,7 @@ class OverlooksBrokenLinks(Unchecked):
 
 
 class TellsNobodyElse(Unchecked):
-    """What a router hears of links it keeps to itself."""
+    """News of links is not passed on to other routers."""
 
     def _heard(self, neighbor: str, links: Links, now: float) -> list[Action]:
         actions = super()._heard(neighbor, links, now)

@@ -35,9 +35,9 @@ SHAPES = ((), (0,), (0, 1), (0, 1, 2), (0, 0, 0))
 """Trees up to renaming, as the parent of each router but the first: point, lines, star."""
 
 AT_REST = ("flooding", "simple", "covering+merging")
-"""What these do on three routers is known: under flooding no subscription leaves its router, two
-subscriptions are too few to be merged, so that `covering` shows it, and where no two filters are
-equal `identity` sends what `simple` does."""
+"""The protocols whose runs on three routers are known: under flooding no subscription leaves its
+router, two subscriptions are too few to be merged, so that `covering` shows it, and where no two
+filters are equal `identity` sends what `simple` does."""
 
 WORLDS: list[Any] = [(parents, protocol) for parents in SHAPES[:2] for protocol in PROTOCOLS]
 WORLDS += [
@@ -88,7 +88,7 @@ class Script:
 
     @property
     def ended_in_its_first_pause(self) -> bool:
-        """Whether nobody asked for what comes behind the first pause."""
+        """True if no step behind the first pause was taken."""
         return self._taken == 1
 
 

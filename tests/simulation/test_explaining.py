@@ -1,4 +1,4 @@
-"""What is explained hop by hop is what happened: for every pair of a publication and a filter."""
+"""Explanations hop by hop: they are what happened, for every pair of publication and filter."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def check(world: World, found: Explained) -> None:
 
 
 def check_reasons(journey: journeys.Journey, publication: Publication) -> None:
-    """What is named accepts what it is named for."""
+    """Check that each filter that is named accepts what it is named for."""
     assert journey.standing is not None
     wanted = journey.standing.filter
     for hop in journey.hops:

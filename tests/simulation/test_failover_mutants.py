@@ -42,7 +42,7 @@ class LeavesNoTimeToWithdraw(Failover):
 
 
 class SeeksNobodyAfterASuspicion(Failover):
-    """Who has left an upstream that is alive goes nowhere else."""
+    """A router that has left an upstream that is alive goes nowhere else."""
 
     def _leave(self, now: float) -> Sequence[Action]:
         is_linked = self._upstream in self._links

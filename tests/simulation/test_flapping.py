@@ -83,7 +83,7 @@ def drawn(seed: int) -> Scenario:
 
 
 def links_between(overlay: Overlay, source: str) -> Mapping[str, int]:
-    """How many links away each router is, found by looking at all links again and again."""
+    """The number of links to each router, found by looking at all links again and again."""
     away = {source: 0}
     for count in range(len(overlay.routers)):
         for link in overlay.links:

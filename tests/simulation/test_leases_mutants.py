@@ -78,7 +78,7 @@ def tables_heal(make: Callable[[Terms], MakeRouter]) -> bool:
 
 
 def nothing_is_shared(make: Callable[[Terms], MakeRouter]) -> bool:
-    """What follows from an expiry is not said (P41)."""
+    """The consequences of an expiry are not sent (P41)."""
     terms = Terms()
     world = settled_world(make(terms), terms)
     world.tampering.begin(Tamper(1000.0, ("r1", "r2"), 1.0, How.DROP), world.now)
@@ -127,7 +127,7 @@ def lossy_links_keep_order(make: Callable[[Terms], MakeRouter]) -> bool:
 
 
 def the_silent_are_forgotten(make: Callable[[Terms], MakeRouter]) -> bool:
-    """What nobody renews is gone when the longest lease is over (P42)."""
+    """An entry that nobody renews is gone when the longest lease is over (P42)."""
     terms = Terms()
     world = World(line(3, 0.01), make(terms), calm_s=terms.healed_s)
     subscribe(world, "r1", "s", "x > 0")
@@ -167,7 +167,7 @@ class _Backwards(Conservative):
 
 
 class ForgetsTheAge(Leases):
-    """What is passed on counts as new."""
+    """A renewal that is passed on counts as new."""
 
     def _renew(self, *args: Any) -> Iterator[Effect]:
         for effect in super()._renew(*args):
@@ -191,7 +191,7 @@ class RunsOutThoughRenewed(Leases):
 
 
 class SharesExpiries(Leases):
-    """What follows from an expiry is said as if the neighbor had withdrawn it."""
+    """The consequences of an expiry are sent as if the neighbor had withdrawn the entry."""
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
         was_private, self._is_private = self._is_private, False
@@ -211,14 +211,14 @@ class KeepsRenewals(Leases):
 
 
 class AsksForNothing(Leases):
-    """What is renewed and not here is passed over."""
+    """An entry that is renewed and not here is passed over."""
 
     def _ask(self, *args: Any) -> Iterator[Effect]:
         yield from ()
 
 
 class AnswersNothing(Leases):
-    """Who asks gets no answer."""
+    """A neighbor that asks for entries gets no answer."""
 
     def _restated(self, neighbor: str, missing: Missing, now: float) -> Iterator[Action]:
         yield from ()
@@ -248,7 +248,7 @@ class _Always:
 
 
 class AwaitsNoConfirmation(Leases):
-    """It never says what it has not seen confirmed."""
+    """Renewals never say which entries have not been seen confirmed."""
 
     def _renew(self, neighbor: str, origin: str, us: int, said: Any, age: Any) -> Iterator[Effect]:
         for entries in said.entries:
@@ -257,7 +257,7 @@ class AwaitsNoConfirmation(Leases):
 
 
 class AdoptsNothing(Leases):
-    """What is in a table without a lease stays."""
+    """An entry in a table without a lease stays."""
 
     def _adopt(self, now: float) -> None:
         """Look away."""

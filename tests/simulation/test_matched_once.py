@@ -41,7 +41,7 @@ CIRCLES = ("ring:6", "mesh:6:9")
 
 @dataclass(slots=True)
 class Watch:
-    """What routers got from neighbors: how often which publication, with how many keys at most."""
+    """Publications that routers got from neighbors: how often each, with how many keys at most."""
 
     received: Counter[tuple[str, str]] = field(default_factory=Counter)
     keys_most: int = 0

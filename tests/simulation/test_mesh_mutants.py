@@ -75,7 +75,7 @@ class MeshMutant(Mesh):
 
 
 class KeepsAnnouncementsToItself(MeshMutant):
-    """What another router announces is not passed on."""
+    """Announcements of other routers are not passed on."""
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         match event:
@@ -85,7 +85,7 @@ class KeepsAnnouncementsToItself(MeshMutant):
 
 
 class KeepsNewsOfLinksToItself(MeshMutant):
-    """What another router says of its links is not passed on."""
+    """News of other routers' links is not passed on."""
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         match event:
@@ -206,7 +206,7 @@ class ChangesOverTooEarly(MeshMutant):
 
 
 class AsksTreesOneByOne(MeshMutant):
-    """What one tree confirms at once is in force before the others have been asked."""
+    """A subscription that one tree confirms at once is in force before the others have it."""
 
     def _on_all(self, request: ClientInput, now: float) -> list[Effect]:
         if not isinstance(request, ClientSubscribe):
@@ -224,7 +224,7 @@ class Hasty(TreeVersions):
 
 
 class HoldsNothing(MeshMutant):
-    """What comes on a later tree is delivered before the older one has run dry."""
+    """A publication on a later tree is delivered before the older one has run dry."""
 
     def _adopt(self, neighbor: str, message: Announce, now: float) -> list[Effect]:
         unknown = Position.of(self.name, structs.replace(message, version=Version(-1, 0)))
@@ -233,7 +233,7 @@ class HoldsNothing(MeshMutant):
 
 
 class HoldsForEver(MeshMutant):
-    """What was held is not let go."""
+    """A publication that was held is not let go."""
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         for trees in self.forest.trees.values():
@@ -268,7 +268,7 @@ class NeverReady(MeshMutant):
 
 
 class AdvertisesTooEarly(MeshMutant):
-    """What clients advertise is put on a tree before all below are ready, and confirmed by few."""
+    """Clients' advertisements go on a tree before all below are ready, and are confirmed by few."""
 
     protocol_used = protocol(ADVERTISED)
 
@@ -318,7 +318,7 @@ MUTANTS: dict[type[MeshMutant], frozenset[str]] = {
 
 
 def scenarios() -> Iterator[Scenario]:
-    """Those of the swarm, with circles, and links that come while everybody publishes.
+    """The scenarios of the swarm, with circles, and links that come while everybody publishes.
 
     Small ones that show most of the defects come first.
     """

@@ -59,7 +59,7 @@ def overlay(name: str, seed: int) -> World:
 
 
 def compared(world: World, routers: Iterable[str] | None = None) -> dict[tuple[str, str], Compared]:
-    """What comes of a comparison that some routers are asked for, or all."""
+    """The results of comparisons that some routers are asked for, or all."""
     found: dict[tuple[str, str], Compared] = {}
     for name in world.topology.routers if routers is None else routers:
         world._feed(name, Compare())
@@ -72,7 +72,7 @@ Entry = tuple[str, str, str]
 
 
 def entries(world: World, name: str, side: str, neighbor: str) -> set[Entry]:
-    """What a router was told by a neighbor, or has told it, entry by entry."""
+    """The entries that a router was told by a neighbor, or has told it."""
     router = world.routers[name]
     assert isinstance(router, Router)
     return {
@@ -83,7 +83,7 @@ def entries(world: World, name: str, side: str, neighbor: str) -> set[Entry]:
 
 
 def differing(world: World) -> dict[tuple[str, str], int]:
-    """How many keys differ on each edge, by looking at both tables at once."""
+    """The number of keys that differ on each edge, by looking at both tables at once."""
     pairs = [(link.a, link.b) for link in world.topology.links]
     return {
         (a, b): len(
@@ -222,7 +222,7 @@ def test_what_was_only_on_its_way_the_first_time_is_not_wrong() -> None:
 
 
 def never_looks_twice(patch: pytest.MonkeyPatch) -> None:
-    """What differs in the first comparison is wrong."""
+    """A key that differs in the first comparison is wrong."""
     before = Monitor._differs
 
     def differs(self: Monitor, neighbor: str, edge: Edge, found: Difference) -> list[Effect]:
@@ -238,7 +238,7 @@ def overlooks_what_is_too_much(patch: pytest.MonkeyPatch) -> None:
 
 
 def looks_at_the_wrong_side(patch: pytest.MonkeyPatch) -> None:
-    """What was told is compared with what is told, not with what is held."""
+    """The told entries are compared with told ones, not with those that are held."""
     patch.setattr(edges, "held", edges.told)
 
 

@@ -139,7 +139,7 @@ class WithdrawsFirst(Mutant):
 
 
 class ForgetsToUncover(Mutant):
-    """What a withdrawn subscription covered is not propagated in its place."""
+    """A withdrawn subscription's covered ones are not propagated in its place."""
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         withdrawing = {e.neighbor for e in sends(effects, Replace)}
@@ -149,7 +149,7 @@ class ForgetsToUncover(Mutant):
 
 
 class KeepsWhatIsReplaced(Mutant):
-    """What comes in the place of others is taken in beside them."""
+    """A replacement is taken in beside the subscriptions that it takes the place of."""
 
     def handle(self, event: Input, now: float) -> list[Effect]:
         match event:
@@ -159,7 +159,7 @@ class KeepsWhatIsReplaced(Mutant):
 
 
 class PassesNoReplacementsOn(Mutant):
-    """What comes in the place of others is confirmed, and elsewhere the others only go."""
+    """A replacement is confirmed, and elsewhere the replaced subscriptions only go."""
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         match event:
@@ -295,7 +295,7 @@ class SaysNothingOnLinkUp(Mutant):
 
 
 class KeepsSubscriptionsOfLostLinks(Mutant):
-    """What a neighbor wanted is not withdrawn elsewhere when its link is lost."""
+    """A neighbor's subscriptions are not withdrawn elsewhere when its link is lost."""
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         unasked = not isinstance(event, ClientUnsubscribe | DetachClient | Receive)

@@ -257,7 +257,7 @@ class Unchecked(Recover):
 
 
 class BeginsOneLinkAfresh(Unchecked):
-    """It begins afresh with the neighbor that knows more, and stays who it is for all others."""
+    """A router begins afresh with the neighbor that knows more, and stays itself for all others."""
 
     def _hear_back(
         self, neighbor: str, conversation: Conversation, back: Back, now: float
@@ -267,7 +267,7 @@ class BeginsOneLinkAfresh(Unchecked):
 
 
 class KeepsItsNames(Unchecked):
-    """It forgets what it knew, and says other things under the names that it had."""
+    """A router forgets what it knew, and says other things under the names that it had."""
 
     def _renew(self, known: int) -> Sequence[Action]:
         actions = super()._renew(known)
@@ -276,7 +276,7 @@ class KeepsItsNames(Unchecked):
 
 
 class ForgetsItsClients(Unchecked):
-    """What clients have stated goes with the rest."""
+    """The statements of clients go with the rest."""
 
     def _renew(self, known: int) -> Sequence[Action]:
         statements = [*self._router.membership.statements()]
@@ -284,7 +284,7 @@ class ForgetsItsClients(Unchecked):
 
 
 class PersistsNoRenewal(Unchecked):
-    """That it began anew is gone with the next crash."""
+    """A renewal is gone with the next crash."""
 
     def restored(self, restored: Restored, now: float) -> Iterator[Action]:
         kept = (one for one in restored.records if not isinstance(one, Renewal))
@@ -292,7 +292,7 @@ class PersistsNoRenewal(Unchecked):
 
 
 class TrustsItsNumbers(Unchecked):
-    """What a life made before it heard of a neighbor counts as what the neighbor can have."""
+    """A life's messages from before it heard of a neighbor count as those that this can have."""
 
     def restored(self, restored: Restored, now: float) -> Iterator[Action]:
         yield from super().restored(restored, now)
@@ -326,7 +326,7 @@ def planted(mutant: type[Unchecked], name: str) -> MakeRouter:
 
 
 def found_in(mutant: type[Unchecked], name: str, seeds: range) -> str:
-    """What is wrong with a mutant, and on which seed; empty where nothing is."""
+    """The fault that is found in a mutant, and its seed; empty where there is none."""
     for seed in seeds:
         scenario = draw_scenario(seed, older(name))
         try:

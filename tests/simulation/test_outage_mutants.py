@@ -32,7 +32,7 @@ def never_counts_afresh(patch: pytest.MonkeyPatch) -> None:
 
 
 def overlooks_own_clients(patch: pytest.MonkeyPatch) -> None:
-    """What a client at the link's end takes is useless."""
+    """A publication that a client at the link's end takes is useless."""
     before = Adaptive.comes
 
     def comes(self: Adaptive, effects: Sequence[Effect]) -> None:
@@ -42,7 +42,7 @@ def overlooks_own_clients(patch: pytest.MonkeyPatch) -> None:
 
 
 def counts_what_begins_here(patch: pytest.MonkeyPatch) -> None:
-    """What a client at the link's end publishes has crossed a link."""
+    """A publication of a client at the link's end has crossed a link."""
     before = Adaptive._counted
     patch.setattr(Adaptive, "_counted", lambda self, one, hops: before(self, one, hops or 0))
 
@@ -90,7 +90,7 @@ def loses_the_timer_of_an_outage(patch: pytest.MonkeyPatch) -> None:
 
 
 def says_everything_again(patch: pytest.MonkeyPatch) -> None:
-    """Who has let go states everything, whatever the neighbor has kept."""
+    """An end that has let go states everything, whatever the neighbor has kept."""
     before = Stabilize.link_up
 
     def link_up(self: Stabilize, link: LinkUp, now: float) -> Iterable[Action]:
@@ -107,7 +107,7 @@ def withdraws_what_has_another_number(patch: pytest.MonkeyPatch) -> None:
 
 
 def sends_into_the_void(patch: pytest.MonkeyPatch) -> None:
-    """What is said to a neighbor that is not there is said."""
+    """Messages to a neighbor that is not there are sent."""
 
     def sent(_: Stabilize, send: Send | SendMany, __: float) -> Sequence[Effect]:
         return (send,)

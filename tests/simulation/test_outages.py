@@ -1,4 +1,4 @@
-"""What came over a link that is down: let go of at once, in time, or when it costs too much.
+"""Entries over a link that is down: let go of at once, in time, or when they cost too much.
 
 Shen 5.6, T-36 to T-39.
 """

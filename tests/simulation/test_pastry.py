@@ -124,7 +124,7 @@ def test_who_is_near_stands_for_a_range_and_the_same_seed_gives_the_same_run() -
 
 
 def links_of(world: World, home: str, plane: Plane) -> tuple[float, float]:
-    """How far those are who stand for a router's slots, and the least that it could be."""
+    """The summed delays to those who stand for a router's slots, and the least possible sum."""
     router = world.routers[home]
     assert isinstance(router, Router)
     assert isinstance(router.membership, OnCircle)

@@ -71,7 +71,7 @@ class IntroducesOnlyOnce(Mutant):
 
 
 class HandsNothingOn(Mutant):
-    """Who is to look after a range keeps what it gets to itself."""
+    """The router that looks after a range keeps what it gets to itself."""
 
     def spoil(self, input: Input, effects: list[Effect]) -> list[Effect]:
         if isinstance(input, Receive):
@@ -148,7 +148,7 @@ class NeverCompares(Mutant):
 
 
 class GivesUpWhatIsGone(Mutant):
-    """What was handed to somebody who is gone is given to nobody else."""
+    """An errand that was handed to a router that is gone is given to nobody else."""
 
     class Resigned(Errands):
         def link_down(self, peer: str) -> None:
@@ -160,7 +160,7 @@ class GivesUpWhatIsGone(Mutant):
 
 
 class TakesWhatComesAgain(Mutant):
-    """What has been there is delivered again."""
+    """An errand that comes again is delivered again."""
 
     class Forgetful(Errands):
         def take(self, neighbor: str, errand: Errand, order: Order) -> None:
@@ -180,7 +180,7 @@ class ForgetsThatItWasThere(Mutant):
 
 
 class LetsOthersOvertake(Mutant):
-    """What comes next goes another way, though what came before is not there yet."""
+    """An errand goes another way, though those before it are not there yet."""
 
     class Careless(Errands):
         def _hand_on(self, run: Run, slot: Range) -> None:

@@ -1,4 +1,4 @@
-"""What routers deliver names the record that it came with: mailboxes keep that place alone."""
+"""Deliveries name the record that they came with: mailboxes keep that place alone."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def _is_of(record: Record, publication: Publication) -> bool:
 
 
 def run(steps: int | None = None) -> list[str]:
-    """What is delivered where a new link is faster than the old way, and which of it came late.
+    """The deliveries where a new link is faster than the old way; `Looking.late` counts late ones.
 
-    The last router crashes after so many steps, and comes back.
+    The last router crashes after `steps` steps, and comes back.
     """
     Looking.late = 0
     world = World(LINE, router_maker(protocol("mesh:0+covering+recover")))

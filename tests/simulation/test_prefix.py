@@ -23,7 +23,7 @@ WORDS = (
 
 
 def counted(trial: Trial) -> Counter[str]:
-    """What all routers have counted."""
+    """The counts of all routers together."""
     counts: Counter[str] = Counter()
     for router in routers_of(trial.outcome.world):
         counts.update(router.counters())

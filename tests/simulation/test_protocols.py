@@ -51,7 +51,7 @@ COVERING_PAIRS = (
 )
 ADVERTISING = Mixture(advertisements=True)
 SMALL_WORLD = read_dtd(b"".join(b"<!ELEMENT %c (a|b|c)*>" % name for name in b"abc"), "a").paths
-"""Where the documents of the swarm come from, but for their roots."""
+"""The paths that the documents of the swarm come from, but for their roots."""
 
 DOCUMENTS = Mixture(actions_max=15, documents=True)
 
@@ -73,7 +73,7 @@ def calm(shape: str, seed: int, subscriptions: int = 30, publications: int = 25)
 
 @cache
 def flooded(shape: str, seed: int) -> list[tuple[str, SubscriptionName]]:
-    """What is delivered in a calm scenario where every publication goes everywhere."""
+    """The deliveries of a calm scenario where every publication goes everywhere."""
     return run(calm(shape, seed), "flooding").pairs
 
 

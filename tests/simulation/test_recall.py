@@ -1,4 +1,4 @@
-"""What is owed to a neighbor that is away is let go beyond a bound, and read back later."""
+"""Messages owed to a neighbor that is away: let go beyond a bound, and read back later."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class NumbersFromZero(Recover):
 
 
 class ForgetsToGoOn(Recover):
-    """What was read is not sent before the link comes up again."""
+    """Messages that were read back are not sent before the link comes up again."""
 
     def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:
         super().recalled(recalled, now)
@@ -176,7 +176,7 @@ class ForgetsToGoOn(Recover):
 
 
 class PassesOver(Recover):
-    """What was let go is not sent."""
+    """Messages that were let go are not sent."""
 
     def _send_on(self, neighbor: str, conversation: Conversation) -> Sequence[Action]:  # type: ignore[override]
         found = super()._send_on(neighbor, conversation)

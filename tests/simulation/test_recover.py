@@ -121,7 +121,7 @@ def test_what_is_restored_has_said_the_same_whenever_it_was_said() -> None:
 
 
 def messages_made(world: World, home: str) -> dict[str, int]:
-    """How many messages a router has made for each neighbor."""
+    """The number of messages that a router has made for each neighbor."""
     router = world.routers[home]
     assert isinstance(router, Router)
     upkeep = router.upkeep.inner if isinstance(router.upkeep, Detour) else router.upkeep
@@ -163,7 +163,7 @@ def upkeep_of(world: World, name: str) -> Recover:
 
 
 def tables(world: World) -> dict[str, object]:
-    """What each router knows from where, where nothing is owed to anybody."""
+    """The entries that each router has from each side, where nothing is owed to anybody."""
     found: dict[str, object] = {}
     for name, router in world.routers.items():
         assert isinstance(router, Router)

@@ -256,7 +256,7 @@ class KeepsWhatItGaveUp(Failover):
 
 
 class GivesUpItsUpstreamAlone(Failover):
-    """What came from other neighbors is kept for ever."""
+    """Entries of other neighbors than the upstream are kept for ever."""
 
     def _give_up(self, neighbor: str, now: float) -> Sequence[Action]:
         return super()._give_up(neighbor, now) if neighbor == self._upstream else ()
@@ -299,7 +299,7 @@ class ForgetsAtOnce(Failover):
 
 
 class RestoresNothing(Failover):
-    """What the other upkeep has persisted is not handed to it."""
+    """The records that the other upkeep has persisted are not handed to it."""
 
     def restored(self, restored: Restored, now: float) -> Iterator[Action]:
         return super().restored(Restored((), restored.first), now)

@@ -114,7 +114,7 @@ def without(actions: Sequence[Action], kind: type) -> list[Action]:
 
 
 class AcknowledgesFirst(Unchecked):
-    """What came is acknowledged before it is persisted."""
+    """A message is acknowledged before it is persisted."""
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
         actions = super().arrived(received, now)
@@ -124,7 +124,7 @@ class AcknowledgesFirst(Unchecked):
 
 
 class PersistsLast(Unchecked):
-    """What came is routed, and then persisted."""
+    """A message is routed, and then persisted."""
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
         actions = super().arrived(received, now)
@@ -171,7 +171,7 @@ class NumbersAfterTheBuffer(Unchecked):
 
 
 class MixesNeighborsUp(Unchecked):
-    """What one neighbor acknowledges counts for all: one hs in the place of one for each."""
+    """One neighbor's acknowledgement counts for all: one hs in the place of one for each."""
 
     def _settle(self) -> list[Effect]:
         most = max((one.owed.acknowledged for one in self._links.values()), default=0)
@@ -181,7 +181,7 @@ class MixesNeighborsUp(Unchecked):
 
 
 class CountsForAll(Unchecked):
-    """What one neighbor sends counts as taken from all: one hr in the place of one for each."""
+    """One neighbor's message counts as taken from all: one hr in the place of one for each."""
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
         before = sum(one.taken for one in self._links.values())
@@ -194,7 +194,7 @@ class CountsForAll(Unchecked):
 
 
 class RepeatsAndForgets(Unchecked):
-    """What is sent again begins too early, and the filter of duplicates is too short for it."""
+    """A repetition begins too early, and the filter of duplicates is too short for it."""
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
         note = received.message if isinstance(received, Receive) else None
@@ -255,7 +255,7 @@ class ForgetsWhatItHas(Unchecked):
 
 
 class ForgetsWithTheLink(Unchecked):
-    """What is owed goes with the link."""
+    """The messages that are owed go with the link."""
 
     def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:
         conversation = self._links.get(link.neighbor)
@@ -287,7 +287,7 @@ class IsBornAgain(Unchecked):
 
 
 class PersistsNoLinks(Unchecked):
-    """That a link came up for the first time is not persisted."""
+    """The first coming up of a link is not persisted."""
 
     def _log(self, record: Record) -> list[Effect]:
         logged = super()._log(record)
@@ -295,7 +295,7 @@ class PersistsNoLinks(Unchecked):
 
 
 class PersistsNoDepartures(Unchecked):
-    """That clients left is not persisted."""
+    """The departure of a client is not persisted."""
 
     def _log(self, record: Record) -> list[Effect]:
         logged = super()._log(record)
@@ -304,7 +304,7 @@ class PersistsNoDepartures(Unchecked):
 
 
 class AcknowledgesTooMuch(Unchecked):
-    """It says it has one message more than it has."""
+    """An acknowledgement counts one message more than there is."""
 
     def _answer(self, neighbor: str) -> Sequence[Effect]:
         effects = super()._answer(neighbor)
@@ -313,7 +313,7 @@ class AcknowledgesTooMuch(Unchecked):
 
 
 class NeverAcknowledges(Unchecked):
-    """It says nothing of what it has as long as the link is up."""
+    """Nothing is acknowledged as long as the link is up."""
 
     def _answer(self, neighbor: str) -> Sequence[Effect]:
         self._due.pop(neighbor, None)
@@ -321,14 +321,14 @@ class NeverAcknowledges(Unchecked):
 
 
 class LosesTheOrder(Unchecked):
-    """What is sent again comes in the order of the latest first."""
+    """Messages that are sent again come in the order of the latest first."""
 
     def _send_on(self, neighbor: str, conversation: Conversation) -> Sequence[Effect]:
         return super()._send_on(neighbor, conversation)[::-1]
 
 
 class RoutesAgain(Unchecked):
-    """What was persisted is routed when it comes again."""
+    """A message that was persisted is routed when it comes again."""
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
         conversation = self._links.get(received.neighbor)
@@ -372,7 +372,7 @@ def maker(mutant: type[Unchecked]) -> Callable[[str, int], Router]:
 
 
 def found_in(mutant: type[Unchecked], seeds: range) -> str:
-    """What is wrong with a mutant, and on which seed; empty where nothing is."""
+    """The fault that is found in a mutant, and its seed; empty where there is none."""
     make = maker(mutant)
     for seed in seeds:
         try:
@@ -400,7 +400,7 @@ def test_the_strategy_without_a_defect_is_found_right() -> None:
 
 
 class ReadsTornPieces(Stored):
-    """What a crash has torn counts as far as it is there."""
+    """A piece that a crash has torn counts as far as it is there."""
 
     def keep(self, router: str, unit: Unit) -> None:
         self._last = unit
@@ -433,7 +433,7 @@ class LosesTheLast(Stored):
 
 
 class CountsFromZero(Stored):
-    """What was released is forgotten to have had places."""
+    """Places begin at zero again, as if those of released records had never been."""
 
     def restored(self, router: str, machine: object = None) -> Restored | None:
         restored = super().restored(router, machine)

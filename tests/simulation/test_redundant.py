@@ -72,7 +72,7 @@ def lost_of(trial: Trial, gone: set[str]) -> set[tuple[str, str]]:
 
 
 def late_of(trial: Trial, way_s: float) -> list[str]:
-    """What was delivered later than the longest way takes."""
+    """The publications that were delivered later than the longest way takes."""
     history = trial.outcome.world.history
     return [
         one.publication

@@ -57,7 +57,7 @@ class RemembersOneForEachSource(RedundantMutant):
 
 
 class MixesSources(RedundantMutant):
-    """What several sources have published is counted together."""
+    """The publications of several sources are counted together."""
 
     def _confluence(self, source: str) -> Confluence:
         return super()._confluence("all")

@@ -42,7 +42,7 @@ SEEDS_MAX = 60
 
 
 def drawn(seed: int, rounds: int, *, circles: bool) -> Rewiring:
-    """What has drawn some rounds of changes for an overlay; each as it can be."""
+    """A rewiring that has drawn some rounds of changes for an overlay; each as it can be."""
     draw = Random(seed)
     overlay = draw_topology(draw, draw.randint(1, 6))
     start = close_circles(draw, overlay) if circles else overlay

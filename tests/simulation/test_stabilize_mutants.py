@@ -41,12 +41,12 @@ SEEDS_MAX = 24
 
 
 def never_withdraws(patch: pytest.MonkeyPatch) -> None:
-    """What the holder has too much stays."""
+    """The surplus of the holder stays."""
     patch.setattr(edges, "difference", lambda *it: difference(*it)._replace(surplus=()))
 
 
 def never_restates(patch: pytest.MonkeyPatch) -> None:
-    """What the holder lacks is not said again."""
+    """The entries that the holder lacks are not said again."""
     patch.setattr(edges, "difference", lambda *it: difference(*it)._replace(missing=()))
 
 
@@ -68,7 +68,7 @@ def looks_at_the_wrong_side(patch: pytest.MonkeyPatch) -> None:
 
 
 def overlooks_conflicts(patch: pytest.MonkeyPatch) -> None:
-    """What another neighbor stated goes to routing, which takes it for a circle."""
+    """An entry that another neighbor stated goes to routing, which takes it for a circle."""
     patch.setattr(statements, "sides_of", lambda *_: {})
 
 

@@ -1,4 +1,4 @@
-"""What survives a crash in the simulator."""
+"""Stored records that survive a crash in the simulator."""
 
 from __future__ import annotations
 

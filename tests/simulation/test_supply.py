@@ -91,7 +91,7 @@ def test_clients_of_many_trees_know_at_rest_what_nobody_advertises(name: str) ->
 
 
 def nothing(*_: Any) -> None:
-    """What a watch does that does not look."""
+    """Do nothing, in the place of a watch that looks."""
 
 
 PLANTED: dict[str, tuple[type, str, Callable[..., Any]]] = {

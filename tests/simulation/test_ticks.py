@@ -263,7 +263,7 @@ def test_routers_without_timers_ask_for_no_tick_and_take_one_calmly(protocol: st
 
 
 def test_a_subscription_that_is_renewed_for_ever_can_be_told_from_one_that_is_new() -> None:
-    """What is marked as periodic does not keep the network busy; what is not does."""
+    """Traffic that is marked as periodic does not keep the network busy; other traffic does."""
 
     class Chatty(Clockwork):
         def handle(self, event: Input, now: float) -> list[Effect]:

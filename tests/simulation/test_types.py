@@ -149,7 +149,7 @@ class FindsNoPlaceForWhatWasThere(TypedTables):
 
 
 class TakesOneTable(TypedTables):
-    """What fits several types stands in the table of the first alone."""
+    """A pattern that fits several types stands in the table of the first alone."""
 
     def _put(self, side: str, key: str, filter: object) -> Iterable[EveryHop]:
         indexes = super()._put(side, key, filter)  # type: ignore[arg-type]
@@ -161,7 +161,7 @@ class TakesOneTable(TypedTables):
 
 
 class LosesWhatATypeHad(TypedTables):
-    """What fits no other type is nowhere when one is not advertised any more."""
+    """A pattern that fits no other type is nowhere when its type is not advertised any more."""
 
     def _end(self, name: bytes) -> None:
         table = self._tables.pop(name)

@@ -1,4 +1,4 @@
-"""What random scenarios say."""
+"""The vocabulary of random scenarios."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class WantedMutant(Mutant):
 
 
 class SaysNothingLater(WantedView):
-    """What an advertisement makes wanted beside what is wanted already is not told."""
+    """The filters that an advertisement makes wanted beside others are not sent."""
 
     def advertised(
         self, key: str, filter: AdvertisedContent, counts: Iterable[tuple[Interest, Count]]
@@ -57,7 +57,7 @@ class SaysNothingLater(WantedView):
 
 
 class KeepsAll(WantedView):
-    """What nobody advertises for any more stays where it is."""
+    """A filter that nobody advertises for any more stays where it is."""
 
     def unadvertised(
         self, key: str, interfaces: Sequence[Mapping[Interest, Count]]
@@ -67,7 +67,7 @@ class KeepsAll(WantedView):
 
 
 class GivesNothingBack(WantedView):
-    """What a filter hid that goes is wanted by nobody."""
+    """The filters that a canceled one hid are wanted by nobody."""
 
     def take(self, booking: Booking) -> list[Operation]:
         if isinstance(booking, Canceled):
@@ -92,7 +92,7 @@ def mutant_of(view: type[WantedView]) -> type[WantedMutant]:
 
 
 class AnswersAfterConfirming(WantedMutant):
-    """What an advertisement makes wanted is told behind its confirmation."""
+    """The filters that an advertisement makes wanted are sent behind its confirmation."""
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         if not (isinstance(event, Receive) and isinstance(event.message, Advertise)):

@@ -1,4 +1,4 @@
-"""How long publications are under way, and what may disturb them."""
+"""Ways of publications: how long they take, and the outages that may disturb them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def history_of(overlay: Overlay) -> History:
 
 
 def is_calm(way: Way, sent: float) -> bool:
-    """Whether no outage can disturb what is sent at a time."""
+    """True if no outage can disturb a publication of that time."""
     begin, end = Moment(sent, LATE), Moment(sent + way.delay_s, LATE)
     return not any(o.down <= end and (o.settled is None or o.settled >= begin) for o in way.outages)
 

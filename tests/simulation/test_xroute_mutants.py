@@ -98,7 +98,7 @@ class CancelsByTheCountOfInstances(Interface):
 
 
 class CancelsWithoutWhatWasHidden(View):
-    """What a canceled filter stood for stays counted (algorithm 8, line 31)."""
+    """The filters that a canceled one stood for stay counted (algorithm 8, line 31)."""
 
     def take(self, booking: Booking) -> list[Operation]:
         if isinstance(booking, Canceled):
@@ -118,7 +118,7 @@ class TakesTheLostSideForAlive(View):
 
 
 class ForgetsOrphans(View):
-    """What a top stood for is not told of when the top goes."""
+    """The filters that a top stood for are not sent when the top goes."""
 
     def _reinsert(self, entry: Entry) -> list[Triple]:
         super()._reinsert(entry)
@@ -178,7 +178,7 @@ class Loyal(Parts):
 
 
 class KeepsCountsOfLostLinks(CountedMutant):
-    """What came over a link that is gone is not taken back elsewhere."""
+    """Counts that came over a link that is gone are not taken back elsewhere."""
 
     node = Loyal
 
@@ -208,7 +208,7 @@ class LosesConfirmationsOfUpdates(CountedMutant):
 
 
 class WaitsForLostLinks(CountedMutant):
-    """What waits for a confirmation on a link that is gone waits for ever."""
+    """Entries that wait for a confirmation on a link that is gone wait for ever."""
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         if not isinstance(event, LinkDown):

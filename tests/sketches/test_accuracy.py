@@ -1,4 +1,4 @@
-"""How often sketches err: formulas, exact values and counted ones."""
+"""Errors of sketches: formulas, exact values and counted ones."""
 
 from __future__ import annotations
 

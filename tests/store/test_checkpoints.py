@@ -76,7 +76,7 @@ class Life:
 
     @property
     def subscriptions(self) -> list[tuple[str, str, str]]:
-        """What clients have, in its order, under the keys that neighbors would hear."""
+        """The clients' subscriptions, in order, under the keys that neighbors would hear."""
         entries = self.router.membership.subscriptions.entries  # type: ignore[attr-defined]
         return [(one.client, one.id, key) for key, one in entries.by_key.items()]
 

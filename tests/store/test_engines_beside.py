@@ -95,7 +95,7 @@ class World:
         self.life = Life(self.folder)
 
     def wrong(self) -> list[str]:
-        """What is not as the test's own account has it."""
+        """The deviations from the test's own account, and the invariants that are broken."""
         found: list[str] = []
         membership: Any = self.life.router.membership
         for value in range(VALUES):

@@ -1,4 +1,4 @@
-"""What a store knows of those who published."""
+"""Publishers, as a store knows them: their ids, numbers and sessions."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_what_was_refused_may_be_published_again() -> None:
 def test_only_numbers_without_a_gap_are_claimed(
     runs: list[tuple[int, int]], acknowledged: int
 ) -> None:
-    """What is claimed beyond what the client has heard of was published, all of it."""
+    """All numbers that are claimed beyond those that the client has heard of were published."""
     known = Publishers()
     published: set[int] = set()
     for first, count in sorted(runs):

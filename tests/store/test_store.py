@@ -36,7 +36,7 @@ from tests.store.faults import BROKEN, FULL, Crash, FaultyDisk
 
 ALWAYS = Policy()
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Where files are made durable in no time: what a disk does is the business of `FaultyDisk`."""
+"""The folder where files are durable in no time: `FaultyDisk` is there for what a disk does."""
 
 SMALL = Policy(segment_bytes_max=300)
 
@@ -518,7 +518,7 @@ def test_a_disk_that_fails_is_an_error(tmp_path: Path) -> None:
 
 @dataclass
 class Model:
-    """What was added, and how much of it was done when the process died."""
+    """The records that were added, and the number of those done when the process died."""
 
     added: list[Any] = field(default_factory=list)
     done: int = 0

@@ -25,7 +25,7 @@ def lines(journal: Path) -> list[dict[str, Any]]:
 
 
 def held(journal: Path) -> dict[str, int]:
-    """What the lines say at their end."""
+    """The entries of each table, by the last line about it."""
     return {line["table"]: line["entries"] for line in lines(journal)}
 
 

@@ -90,7 +90,7 @@ def test_a_state_file_over_a_limit_waits_for_room_as_on_a_full_disk(tmp_path: Pa
 
 
 def test_while_commits_come_whoever_waits_is_not_told_of_each(tmp_path: Path) -> None:
-    """It looks again after every interval, until one has passed with nothing in it."""
+    """The writer looks again after every interval, until one has passed with nothing in it."""
     clock, policy = Clock(), Policy(Durability.parse("interval:10"))
     with opened(tmp_path, policy=policy, clock=clock, persists=False) as store:
         writer = store.writer

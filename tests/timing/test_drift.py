@@ -1,4 +1,4 @@
-"""What readings of a drifting clock say about real time."""
+"""Readings of a drifting clock, and the bounds on real time that they give."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_printed_factor_of_the_work_is_too_small() -> None:
 
 @given(st.integers(0, 10**12), st.integers(0, 10**12), st.integers(0, 10**12))
 def test_an_age_grows_by_at_least_what_passes(age: int, waited: int, now: int) -> None:
-    """What was `age` old when the clock showed `now` may be said to be born so long before."""
+    """A message that was `age` old when the clock showed `now` may count as born so long before."""
     drift = Drift(500)
     old = drift.age_ns(now - age, now + waited)
     assert old is not None

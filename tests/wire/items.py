@@ -1,4 +1,4 @@
-"""What a decoder gives, where there are no runs in it."""
+"""The items of a decoder, where there are no runs among them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sapwood.wire.runs import RequestRun, Run
 
 
 def one_by_one(items: Iterable[Greeting | Message | Run]) -> Iterator[Greeting | Message]:
-    """What was read by an end that looks for no runs: messages, each when it is asked for."""
+    """The messages read by an end that looks for no runs, each when the caller takes it."""
     for item in items:
         assert not isinstance(item, RequestRun | PublishMany), "nobody looked for runs"
         yield item

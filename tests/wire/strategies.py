@@ -61,13 +61,13 @@ def interests() -> st.SearchStrategy[Interest]:
 
 @cache
 def advertised() -> st.SearchStrategy[AdvertisedContent]:
-    """What may be advertised."""
+    """Contents that may be advertised."""
     return interests() | st.builds(Advertisement, expressions())
 
 
 @cache
 def interest_texts() -> st.SearchStrategy[InterestText]:
-    """What may stand where a message has a filter, whether it can be read or not."""
+    """Texts in the place of a message's filter, whether they can be read or not."""
     texts = st.text(st.characters(codec="utf-8"), max_size=20)
     bindings = st.lists(st.tuples(texts, texts), max_size=2).map(tuple)
     return texts | st.builds(XPathText, texts, st.none() | bindings)
@@ -121,13 +121,13 @@ def messages(cls: type[Any]) -> st.SearchStrategy[Any]:
 
 @cache
 def client_messages() -> st.SearchStrategy[ClientMessage]:
-    """What a client says."""
+    """The messages of a client."""
     return st.one_of(*map(messages, message_classes(ClientMessage)))
 
 
 @cache
 def broker_messages() -> st.SearchStrategy[BrokerMessage]:
-    """What a broker says to a client."""
+    """The messages of a broker to a client."""
     return st.one_of(*map(messages, message_classes(BrokerMessage)))
 
 
@@ -222,7 +222,7 @@ def _of_field(field: inspect.Field) -> st.SearchStrategy[Any]:
 def _sizes(
     kind: inspect.StrType | inspect.BytesType | inspect.VarTupleType, most: int
 ) -> tuple[int, int]:
-    """How long a value has to be, and may be within reason."""
+    """The least size of a value, and the most within reason."""
     least = kind.min_length or 0
     bound = max(least, most)
     return least, min(bound, kind.max_length or bound)

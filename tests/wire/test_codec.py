@@ -229,7 +229,7 @@ def framed(*said: Message) -> bytes:
 
 
 def body_of(message: Message) -> bytes:
-    """What is in the frame of a message."""
+    """The body of a message's frame."""
     return framed(message)[4:]
 
 

@@ -1,4 +1,4 @@
-"""What is asked and said to explain where publications go, as it travels."""
+"""Questions and answers about where publications go, as they travel."""
 
 from __future__ import annotations
 

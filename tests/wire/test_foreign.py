@@ -1,4 +1,4 @@
-"""What speaks to us that is not ours."""
+"""Foreign protocols that speak to us."""
 
 from __future__ import annotations
 

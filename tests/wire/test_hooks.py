@@ -1,4 +1,4 @@
-"""How filters and publications travel in messages."""
+"""Filters and publications, as they travel in messages."""
 
 from __future__ import annotations
 

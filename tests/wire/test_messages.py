@@ -48,7 +48,7 @@ CASES: Final = [
 
 
 def body_of(message: Message) -> bytes:
-    """What is in the frame of a message."""
+    """The body of a message's frame."""
     buffer = bytearray()
     append_message(buffer, message)
     return bytes(buffer[4:])

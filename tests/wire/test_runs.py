@@ -52,7 +52,7 @@ def _kernels() -> None:
 
 @cache
 def odd_bodies() -> st.SearchStrategy[bytes]:
-    """What stands where a publication should: forms that nobody writes, bad ones, and noise."""
+    """Bodies in the place of a publication: forms that nobody writes, bad ones, and noise."""
     packed = msgspec.msgpack.encode
     values = st.sampled_from(
         (
@@ -210,7 +210,7 @@ def spelled(found: list[Item]) -> list[Any]:
 
 
 def both(data: bytes, where: list[int]) -> tuple[list[Item], Decoder]:
-    """What is found in a stream with runs, after it was compared with what is found without."""
+    """The items of a stream, found with runs, after a comparison with those found without."""
     plain, finding = Decoder(None), Decoder(None, runs=RunFinder())
     one_by_one: list[Item] = []
     together: list[Item] = []

@@ -155,7 +155,7 @@ def _truncations() -> Iterator[tuple[str, bytes]]:
 
 
 def _forms() -> Iterator[tuple[str, bytes]]:
-    """What is simply not well-formed."""
+    """Documents that are simply not well-formed."""
     forms = (
         b"<a></b>",
         b"<a><b></a></b>",

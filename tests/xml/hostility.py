@@ -1,4 +1,4 @@
-"""What it takes to refuse the hostile documents: `python -m tests.xml.hostility` prints a table.
+"""The cost of refusing hostile documents: `python -m tests.xml.hostility` prints a table.
 
 For each kind the slowest document, in milliseconds of the processor and of the clock, and the most
 memory that one takes, in mebibytes. Each document is read three times, and the fastest counts: what

@@ -1,4 +1,4 @@
-"""What it takes to refuse hostile documents, kind by kind; `make long` shows the table."""
+"""The cost of refusing hostile documents, kind by kind; `make long` shows the table."""
 
 from __future__ import annotations
 

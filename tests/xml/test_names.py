@@ -119,7 +119,7 @@ def test_documents_have_exactly_these_names() -> None:
 
 
 def test_xpath_of_libxml2_takes_no_name_that_is_none_here() -> None:
-    """It has the names of the fourth edition: a part of these, all in the basic plane."""
+    """libxml2 has the names of the fourth edition: a part of these, all in the basic plane."""
     beyond_ascii = [one for one in CHARACTERS.each() if "\x80" <= one < "\U00010000"]
     starts = {one for one in beyond_ascii if _libxml2_takes(one)}
     parts = {one for one in beyond_ascii if _libxml2_takes(f"a{one}")}

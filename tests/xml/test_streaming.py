@@ -97,7 +97,7 @@ def test_stream_takes_the_namespaces_that_the_reader_takes(uri: str) -> None:
 
 
 def outcome(of: Callable[[bytes], list[tuple[object, ...]]], data: bytes) -> object:
-    """What is told of a document, or why it is refused."""
+    """The result of reading a document, or the reason why it is refused."""
     try:
         return of(data)
     except DocumentError as error:

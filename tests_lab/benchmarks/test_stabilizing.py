@@ -1,4 +1,4 @@
-"""What `stabilize` costs a broker under load: the instrument, on very little."""
+"""The cost of `stabilize` for a broker under load: the instrument, on very little."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_what_was_done_is_not_done_again(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_processes_do_beforehand_what_is_then_found(tmp_path: Path) -> None:
-    """What fails is said; what was done stays."""
+    """A failure is reported; the work that was done stays."""
     chosen = [_named("a", "W, figure 1")]
     CALLS.clear()
     advanced: list[int] = []

@@ -1,4 +1,4 @@
-"""What the works print and is not so."""
+"""Errata: printed claims of the works that are not so."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from sapwood.routing.tables import CLIENTS
 
 
 class Travelled(NamedTuple):
-    """Where some publications went: links, those of them that led to no match, and deliveries."""
+    """The ways of some publications: links, those of them that led to no match, and deliveries."""
 
     crossings: int
     needless: int
@@ -61,7 +61,7 @@ class Forwarded:
                 self.routers[name].learned(side, key, wanted)
 
     def unsubscribe(self, home: str, keys: Sequence[str]) -> None:
-        """It has them no longer."""
+        """Withdraw the subscriptions of a home from every router."""
         for name, side in self._next[home].items():
             for key in keys:
                 self.routers[name].forgot(side, key)

@@ -1,4 +1,4 @@
-"""What tests of the semantic experiments share: peers and documents that are quickly drawn."""
+"""Helpers of the semantic experiments' tests: peers and documents that are quickly drawn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CACHES = (
     *(semantic_peers.documents_of, semantic_peers.hits_of),
     *(semantic_graph.similarity_of, semantic_graph.proximities_of),
 )
-"""What depends on how documents are drawn."""
+"""The caches of results that depend on how documents are drawn."""
 
 
 @pytest.fixture

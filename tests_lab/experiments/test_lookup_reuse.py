@@ -50,7 +50,7 @@ def test_always_reuse_is_not_to_be_had_under_covering() -> None:
 def test_the_report_has_the_published_deviations_beside_those_found() -> None:
     row: Row = {
         **dict.fromkeys(lookup_reuse.TIMED, 1.0),
-        "engine": "counting",
+        "engine": "counting-compiled",
         "propagation": "simple",
         "law": "norm-1",
         "density": 0.2,
@@ -63,4 +63,4 @@ def test_the_report_has_the_published_deviations_beside_those_found() -> None:
     told = lookup_reuse.report(Choices((60,)), [row])
     assert told.column("published_above_best") == [22.95]
     claims = {finding.claim: finding.holds for finding in told.findings}
-    assert not claims["counting: a match costs 100 to 1,000 lookups"]
+    assert not claims["counting-compiled: a match costs 100 to 1,000 lookups"]

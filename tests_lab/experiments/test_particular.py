@@ -1,4 +1,4 @@
-"""Which drawn subscriptions count."""
+"""Drawn subscriptions that count: all filters, and patterns that name two elements."""
 
 from __future__ import annotations
 

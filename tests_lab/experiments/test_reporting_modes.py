@@ -31,7 +31,7 @@ def test_every_mode_is_measured_over_both_indexes(monkeypatch: pytest.MonkeyPatc
 
 
 def test_counts_are_those_of_the_reference() -> None:
-    """Which nodes lose their last cover depends on which covers come first; with all, it does not.
+    """The nodes that lose their last cover depend on which covers come first; with all, they don't.
 
     With k beyond all covers there are, a graph remembers what stood there when a node came.
     """

@@ -1,4 +1,4 @@
-"""What joins and full leaves ask of the containment hierarchy, in small."""
+"""The costs of joins and full leaves to the containment hierarchy, in small."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the work's covering procedures decide, in small."""
+"""Decisions of the work's covering procedures, in small."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class MostAsLeast(LinkBounds):
 
 
 class WithoutResidence(Path):
-    """What a message waits for at a node does not count."""
+    """The time that a message waits at a node does not count."""
 
     def _hold(self, node: int, step: int, created: int, born: int | None) -> None:
         super()._hold(node, step, created, None if born is None else born + 10_000_000)

@@ -43,7 +43,7 @@ KAFKA: Final = "3.9.1"
 
 
 class MissingError(Exception):
-    """What a peer needs is not there, or failed."""
+    """A requirement of a peer is not there, or a command for it failed."""
 
 
 def run(command: Sequence[str], folder: Path = HERE, **environment: str) -> str:

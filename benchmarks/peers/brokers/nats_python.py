@@ -28,7 +28,7 @@ NAP_S: Final = 0.0001
 EVERY_S: Final = 0.001
 PATIENCE_S: Final = 10.0
 UNBOUNDED: Final = 1 << 40
-"""What may wait in a client: the load's window bounds it."""
+"""A bound that is out of reach for what waits in a client: the load's window bounds it."""
 
 Orders = Mapping[str, Callable[..., Awaitable[dict[str, Any]]]]
 
@@ -39,7 +39,7 @@ async def connected(address: str) -> Any:
 
 
 def holds(condition: dict[str, Any], value: Any) -> bool:
-    """Whether one condition of `subscriptions.jsonl` holds of a value."""
+    """True if one condition of `subscriptions.jsonl` holds of a value."""
     if "in" in condition:
         return value in condition["in"]
     if "range" in condition:
@@ -57,7 +57,7 @@ def holds(condition: dict[str, Any], value: Any) -> bool:
 
 
 def accepts(wanted: list[list[dict[str, Any]]], record: dict[str, Any]) -> bool:
-    """Whether all conditions of one of the lists hold."""
+    """True if all conditions of one of the lists hold."""
     return any(
         all(
             one["attribute"] in record and holds(one, record[one["attribute"]])
@@ -81,7 +81,7 @@ class Receiving:
             self._own[line["client"]].append((line["number"], line["any"]))
 
     def orders(self) -> Orders:
-        """What it can do."""
+        """The orders that are carried out here, by name."""
         return {"subscribe": self.subscribe, "collect": self.collect}
 
     async def subscribe(self) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class Publishing:
         self._connection: Any = None
 
     def orders(self) -> Orders:
-        """What it can do."""
+        """The orders that are carried out here, by name."""
         return {"connect": self.connect, "flood": self.flood, "schedule": self.schedule}
 
     async def connect(self) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class Pinging:
         self._came: list[int] = []
 
     def orders(self) -> Orders:
-        """What it can do."""
+        """The orders that are carried out here, by name."""
         return {"connect": self.connect, "ping": self.ping}
 
     async def connect(self) -> dict[str, Any]:

@@ -30,6 +30,7 @@ NAMES: Final = (
     "sketches",
     "keys",
     "similarity",
+    "boxes",
 )
 """The sets of kernels, in the order in which they are compiled."""
 
@@ -64,10 +65,11 @@ def command(ctx: click.Context, *, names: tuple[str, ...], as_json: bool) -> Non
     """Compile the kernels ahead of time, so that no command waits for them.
 
     KERNELS are records, documents (matching), covering, frames (brokers), pipeline (Spark),
-    sketches (self-stabilization, Bloom forwarding), keys (lookup reuse) and similarity (near
-    XPaths); all of them if none is named. They are kept in the folder that SAPWOOD_CACHE_DIR names,
-    else beside the package, else in the user's cache folder, for this version of Python and this
-    kind of processor: run it as the user, and with the environment, that brokers will have.
+    sketches (self-stabilization, Bloom forwarding), keys (lookup reuse), similarity (near XPaths)
+    and boxes (the engines counting-compiled and kdtree-compiled); all of them if none is named.
+    They are kept in the folder that SAPWOOD_CACHE_DIR names, else beside the package, else in the
+    user's cache folder, for this version of Python and this kind of processor: run it as the user,
+    and with the environment, that brokers will have.
     """
     warmed: list[Warmed] = []
     for one in warm(kernel_sets(names or NAMES)):
@@ -111,6 +113,10 @@ def kernel_sets(names: Iterable[str]) -> Iterator[KernelSet]:
                 from sapwood.similarity.kernels.choice import SIMILARITY
 
                 yield SIMILARITY
+            case "boxes":
+                from sapwood.matching.published.boxes.kernels.choice import BOXES
+
+                yield BOXES
             case _:
                 from sapwood.covering.batch.covers import PIPELINE
 

@@ -57,6 +57,18 @@ def _kdtree() -> Engine:
     return KdTreeEngine()
 
 
+def _counting_compiled() -> Engine:
+    from sapwood.matching.published.boxes import CountingBoxes
+
+    return CountingBoxes()
+
+
+def _kdtree_compiled() -> Engine:
+    from sapwood.matching.published.boxes import KdTreeBoxes
+
+    return KdTreeBoxes()
+
+
 def _siena_poset() -> Engine:
     from sapwood.matching.published.posets.engine import PosetEngine
     from sapwood.matching.published.posets.hasse import HasseDiagram
@@ -111,6 +123,20 @@ ENGINES: Final = Catalogue(
             exact=True,
             summary="numeric boxes as points of k-d trees; few, always present attributes",
             make=_kdtree,
+        ),
+        EngineInfo(
+            "counting-compiled",
+            "records",
+            exact=True,
+            summary="counting over numeric boxes, compiled; to compare with the published figures",
+            make=_counting_compiled,
+        ),
+        EngineInfo(
+            "kdtree-compiled",
+            "records",
+            exact=True,
+            summary="k-d trees over numeric boxes, compiled; to compare with the published figures",
+            make=_kdtree_compiled,
         ),
         EngineInfo(
             "siena-poset",

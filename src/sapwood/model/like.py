@@ -8,9 +8,10 @@ no regular expression engine is involved.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sapwood.errors import InputError, LimitError
@@ -32,27 +33,29 @@ _LONG_CHARS: Final = 4096
 
 _ANY_CHAR_LETTER: Final = "\udc00"
 _ANY_RUN_LETTER: Final = "\udc01"
-"""Wildcards of a pattern that is itself read as a text; no well-formed text holds surrogates."""
+"""The wildcards among the letters of a pattern; no well-formed text holds surrogates."""
+
+_WILDCARDS: Final[Mapping[str, Wildcard]] = MappingProxyType(
+    {_ANY_CHAR_LETTER: Wildcard.ANY_CHAR, _ANY_RUN_LETTER: Wildcard.ANY_RUN}
+)
 
 
 @dataclass(frozen=True, slots=True)
-class _Segment:
-    """The part of a pattern between two `%`: literal characters and gaps of one character.
+class _Gapped:
+    """A segment with gaps of one character between its literal characters.
 
-    `pieces` are the literal parts with their offsets. `places` holds, where there are gaps, the
-    offsets at which a character may stand as a set of bits, and `gaps` those at which any may.
+    `pieces` are the literal parts with their offsets. `places` holds the offsets at which a
+    character may stand as a set of bits, and `gaps` those at which any may.
     """
 
     length: int
     pieces: tuple[tuple[int, str], ...]
-    places: Mapping[str, int] | None
+    places: Mapping[str, int]
     gaps: int
 
     @classmethod
-    def of(cls, letters: str) -> _Segment:
+    def of(cls, letters: str) -> _Gapped:
         """The segment that these letters, `_` as `_ANY_CHAR_LETTER`, describe."""
-        if _ANY_CHAR_LETTER not in letters:
-            return cls(len(letters), ((0, letters),), None, 0)
         pieces: list[tuple[int, str]] = []
         places: dict[str, int] = {}
         offset = 0
@@ -63,26 +66,23 @@ class _Segment:
             places[letter] = places.get(letter, 0) | 1 << at
         return cls(len(letters), tuple(pieces), places, places.pop(_ANY_CHAR_LETTER))
 
-    @property
-    def gapped_chars(self) -> int:
-        """Literal characters, if there are gaps between them."""
-        return 0 if self.places is None else sum(len(piece) for _, piece in self.pieces)
+    def __len__(self) -> int:
+        """The characters of a text that it takes."""
+        return self.length
 
     def stands_in(self, text: str, at: int) -> bool:
         """True if the text holds the segment at this place; no gap stands for a run."""
         return all(text.startswith(piece, at + offset) for offset, piece in self.pieces) and (
-            self.places is None or text.find(_ANY_RUN_LETTER, at, at + self.length) < 0
+            text.find(_ANY_RUN_LETTER, at, at + self.length) < 0
         )
 
     def find(self, text: str, start: int, end: int) -> int:
         """The first place of the segment in `text[start:end]`, or -1.
 
-        With gaps: bit `n` of `state` is set if the last `n + 1` characters fit the first `n + 1`
-        letters (the shift-and method of Baeza-Yates and Gonnet, 1992). In long texts, the places
-        of all characters at once (`sapwood.model.long_texts`).
+        Bit `n` of `state` is set if the last `n + 1` characters fit the first `n + 1` letters (the
+        shift-and method of Baeza-Yates and Gonnet, 1992). In long texts, the places of all
+        characters at once (`sapwood.model.long_texts`).
         """
-        if self.places is None:
-            return text.find(self.pieces[0][1], start, end)
         if end - start > _LONG_CHARS and _ANY_RUN_LETTER not in text:
             from sapwood.model.long_texts import find  # late: most texts are short
 
@@ -99,30 +99,43 @@ class _Segment:
         return -1
 
 
-_NO_LETTERS: Final = _Segment.of("")
-"""The empty segment before a leading `%`: patterns by the hundred thousand share it."""
+_Segment: TypeAlias = str | _Gapped
+"""The part of a pattern between two `%`: literal characters, or some with gaps between them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A `like` pattern as tokens, in one form for patterns that differ only in spelling.
+    """A `like` pattern, in one form for patterns that differ only in spelling.
 
-    Runs of wildcards are ordered (`_` before `%`) and a run holds at most one `%`.
+    `letters` are its characters, with surrogates for the wildcards, which no well-formed text
+    holds: patterns come by the hundred thousand, and a text takes an eighth of a tuple. Runs of
+    wildcards are ordered (`_` before `%`) and a run holds at most one `%`.
     """
 
-    tokens: tuple[Token, ...]
-    _segments: tuple[_Segment, ...] = field(init=False, compare=False, repr=False)
-    _letters: str = field(init=False, compare=False, repr=False)
+    letters: str
+    #: the segments, once a text was compared: those of most patterns no one asks for
+    _known: tuple[_Segment, ...] = field(default=(), init=False, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        letters = "".join(map(_letter, self.tokens))
-        parts = letters.split(_ANY_RUN_LETTER)
-        made = {"": _NO_LETTERS}  # many are alike: '%/%/%/%'
-        for part in parts:
-            if part not in made:
-                made[part] = _Segment.of(part)
-        object.__setattr__(self, "_segments", tuple(made[part] for part in parts))
-        object.__setattr__(self, "_letters", letters)
+    @classmethod
+    def of(cls, tokens: Iterable[Token]) -> Pattern:
+        """The pattern of these tokens, whose wildcards are in order."""
+        return cls("".join(map(_letter, tokens)))
+
+    @property
+    def _segments(self) -> tuple[_Segment, ...]:
+        """The parts before, between and behind the `%`."""
+        if not self._known:
+            segments = tuple(
+                _Gapped.of(part) if _ANY_CHAR_LETTER in part else part
+                for part in self.letters.split(_ANY_RUN_LETTER)
+            )
+            object.__setattr__(self, "_known", segments)
+        return self._known
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """Its literal characters and wildcards."""
+        return tuple(_WILDCARDS.get(letter, letter) for letter in self.letters)
 
     @classmethod
     def parse(cls, text: str, escape: str | None = None) -> Pattern:
@@ -150,8 +163,8 @@ class Pattern:
                 tokens.append(Wildcard.ANY_CHAR)
             else:
                 tokens.append(char)
-        pattern = cls(_ordered(tokens))
-        gapped = max(segment.gapped_chars for segment in pattern._segments)
+        pattern = cls.of(_ordered(tokens))
+        gapped = max(map(_gapped_chars, pattern.letters.split(_ANY_RUN_LETTER)))
         if gapped > LIKE_GAPPED_CHARS_MAX:
             subject = "the characters between two % of a like pattern that has _ among them"
             raise LimitError("LIKE_GAPPED_CHARS_MAX", LIKE_GAPPED_CHARS_MAX, gapped, subject)
@@ -161,50 +174,49 @@ class Pattern:
     def literal(self) -> str | None:
         """The one text the pattern stands for, if it has no wildcard."""
         prefix = self.prefix
-        return prefix if len(prefix) == len(self.tokens) else None
+        return prefix if len(prefix) == len(self.letters) else None
 
     @property
     def is_prefix(self) -> bool:
         """True if the pattern is literal characters and then one `%`: a range of texts."""
-        return (
-            bool(self.tokens)
-            and self.tokens[-1] is Wildcard.ANY_RUN
-            and len(self.prefix) == len(self.tokens) - 1
+        return self.letters.endswith(_ANY_RUN_LETTER) and (
+            len(self.prefix) == len(self.letters) - 1
         )
 
     @property
     def prefix(self) -> str:
         """The literal characters before the first wildcard."""
-        return _leading_literals(self.tokens)
+        return self._runs[0]
 
     @property
     def suffix(self) -> str:
         """The literal characters after the last wildcard."""
-        return _leading_literals(self.tokens[::-1])[::-1]
+        return self._runs[-1]
 
     @property
     def is_suffix(self) -> bool:
         """True if the pattern is one `%` and then literal characters."""
-        return (
-            bool(self.tokens)
-            and self.tokens[0] is Wildcard.ANY_RUN
-            and len(self.suffix) == len(self.tokens) - 1
+        return self.letters.startswith(_ANY_RUN_LETTER) and (
+            len(self.suffix) == len(self.letters) - 1
         )
 
     @property
     def is_infix(self) -> bool:
         """True if the pattern is literal characters between two `%`."""
+        first, *middle = self.letters.split(_ANY_RUN_LETTER)
         return (
-            self.tokens[-1:] == self.tokens[:1] == (Wildcard.ANY_RUN,)
-            and len(self._segments) == 3
-            and self._segments[1].places is None
+            len(middle) == 2 and not first and not middle[1] and _ANY_CHAR_LETTER not in middle[0]
         )
 
     @property
     def literals(self) -> tuple[str, ...]:
         """The runs of literal characters in their order; every text that fits has all of them."""
-        runs = self._letters.replace(_ANY_CHAR_LETTER, _ANY_RUN_LETTER).split(_ANY_RUN_LETTER)
-        return tuple(run for run in runs if run)
+        return tuple(filter(None, self._runs))
+
+    @property
+    def _runs(self) -> list[str]:
+        """The literal characters before, between and after wildcards; some are empty."""
+        return self.letters.replace(_ANY_CHAR_LETTER, _ANY_RUN_LETTER).split(_ANY_RUN_LETTER)
 
     def matches(self, text: str) -> bool:
         """True if the whole of `text` fits the pattern."""
@@ -216,7 +228,7 @@ class Pattern:
         The other pattern's tokens are read as a text: its `_` may only stand under this pattern's
         `_` or `%`, its `%` only under `%`.
         """
-        return isinstance(other, Pattern) and _fits(self._segments, other._letters)
+        return isinstance(other, Pattern) and _fits(self._segments, other.letters)
 
     def excludes(self, other: object) -> bool:
         """True if surely no text fits both patterns: their literal beginnings or ends clash."""
@@ -253,13 +265,10 @@ def _ordered(tokens: list[Token]) -> tuple[Token, ...]:
     return tuple(result)
 
 
-def _leading_literals(tokens: tuple[Token, ...]) -> str:
-    literals: list[str] = []
-    for token in tokens:
-        if not isinstance(token, str):
-            break
-        literals.append(token)
-    return "".join(literals)
+def _gapped_chars(letters: str) -> int:
+    """Literal characters of a segment, if there are gaps between them."""
+    gaps = letters.count(_ANY_CHAR_LETTER)
+    return len(letters) - gaps if gaps else 0
 
 
 def _letter(token: Token) -> str:
@@ -268,17 +277,27 @@ def _letter(token: Token) -> str:
     return _ANY_CHAR_LETTER if token is Wildcard.ANY_CHAR else _ANY_RUN_LETTER
 
 
+def _stands_in(segment: _Segment, text: str, at: int) -> bool:
+    """True if a text holds a segment at this place."""
+    if isinstance(segment, str):
+        return text.startswith(segment, at)
+    return segment.stands_in(text, at)
+
+
 def _fits(segments: tuple[_Segment, ...], text: str) -> bool:
     """True if `text` is the segments in their order, with anything between two of them."""
     first, last = segments[0], segments[-1]
-    at, end = first.length, len(text) - last.length
+    at, end = len(first), len(text) - len(last)
     if len(segments) == 1:
-        return end == 0 and first.stands_in(text, 0)
-    if at > end or not first.stands_in(text, 0) or not last.stands_in(text, end):
+        return end == 0 and _stands_in(first, text, 0)
+    if at > end or not _stands_in(first, text, 0) or not _stands_in(last, text, end):
         return False
     for segment in segments[1:-1]:
-        place = segment.find(text, at, end)
+        if isinstance(segment, str):
+            place = text.find(segment, at, end)
+        else:
+            place = segment.find(text, at, end)
         if place < 0:
             return False
-        at = place + segment.length
+        at = place + len(segment)
     return True

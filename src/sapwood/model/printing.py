@@ -93,7 +93,7 @@ def constraint_chars_max(attribute: str, constraint: Constraint) -> int:
     chars += 4 * sum(len(low) + len(high or "") for low, high in strings.ranges)
     tests = (*strings.required, *strings.forbidden)
     chars += sum(
-        4 * len(test.tokens)
+        4 * len(test.letters)
         if isinstance(test, Pattern)
         else len(_print_reading(print_attribute(attribute), test))
         for test in tests
@@ -168,7 +168,7 @@ def _print_range_run(name: str, run: list[Range]) -> str:
     holes: list[Value] = [end for _, end in run[:-1] if end is not None]
     conditions: list[str] = []
     if low and high == prefix_end(low):
-        conditions.append(_print_like(name, Pattern((*low, Wildcard.ANY_RUN))))
+        conditions.append(_print_like(name, Pattern.of((*low, Wildcard.ANY_RUN))))
     elif not low and high is None:
         if not holes:
             return f"{name} like '%'"

@@ -244,7 +244,7 @@ def _beginning(low: str, high: str | None) -> Pattern:
             at += 1
             while low[at : at + 1] == chr(_MAX_CODE_POINT):  # nothing is above that
                 at += 1
-    return Pattern((*low[:at], Wildcard.ANY_RUN))
+    return Pattern.of((*low[:at], Wildcard.ANY_RUN))
 
 
 def _is_excluded(pattern: TextTest, strings: Strings) -> bool:

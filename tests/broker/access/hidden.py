@@ -71,7 +71,7 @@ durable = ["*"]
 operate = true
 """
 SITES: Final = ("near", "far")
-"""Where somebody publishes or subscribes; the observer is at the first of them."""
+"""The places at which clients publish or subscribe; the observer is at the first of them."""
 
 QUESTIONS: Final = (
     StatusRequest(),
@@ -146,7 +146,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Secret:
-    """What each world does by itself."""
+    """The steps in which the two worlds differ."""
 
     one: Sequence[Publish | Subscribe | Unsubscribe]
     other: Sequence[Publish | Subscribe | Unsubscribe]
@@ -377,7 +377,7 @@ async def world(folder: Path, protocol: str) -> AsyncIterator[tuple[Observer, di
 async def observed(
     folder: Path, protocol: str, steps: Sequence[Step], *, is_one: bool
 ) -> dict[str, list[Any]]:
-    """What the observer receives in one of the two worlds."""
+    """The messages that the observer receives in one of the two worlds."""
     async with world(folder, protocol) as (observer, others):
         await observer.watch(Watch("all", "true"))
         for number, step in enumerate(steps):

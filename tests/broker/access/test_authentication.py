@@ -1,4 +1,4 @@
-"""Who a greeting comes from: passwords, tokens, certificates, and what nobody may say."""
+"""Authentication of greetings: passwords, tokens, certificates, and claims that are denied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an identity may do, at brokers: nothing else reaches it, however it asks."""
+"""Grants at brokers: nothing beyond them reaches an identity, however it asks."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def differing(one: dict[str, list[object]], other: dict[str, list[object]]) -> d
 async def both(
     folder: Path, protocol: str, drawn: list[Step]
 ) -> tuple[dict[str, list[object]], dict[str, list[object]]]:
-    """What the observer receives in each of the worlds."""
+    """The messages that the observer receives in each of the worlds."""
     return (
         await observed(folder / "one", protocol, drawn, is_one=True),
         await observed(folder / "other", protocol, drawn, is_one=False),

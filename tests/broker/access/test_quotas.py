@@ -1,4 +1,4 @@
-"""What is beyond a quota is refused with its name, and nothing else of anybody suffers."""
+"""Quotas: a request beyond one is refused with its name, and nothing else of anybody suffers."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 
 
 def values(kind: Kind) -> st.SearchStrategy[Value]:
-    """What an option of that kind may be set to."""
+    """The values that an option of that kind may be set to."""
     if isinstance(kind, Switch):
         return st.booleans()
     if isinstance(kind, Whole):
@@ -42,7 +42,7 @@ def values(kind: Kind) -> st.SearchStrategy[Value]:
 
 
 def refusal(work: Callable[[], object]) -> str | None:
-    """What is said where something is refused as input; any other error is raised."""
+    """The message where something is refused as input, else `None`; any other error is raised."""
     try:
         work()
     except InputError as error:

@@ -1,4 +1,4 @@
-"""What a broker would do is said without doing it, and all that it would fail by."""
+"""Checks of a broker's settings: its plan, and all that it would fail by, without a start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What options take, from a text and from TOML."""
+"""Kinds of options: the values that they take, from a text and from TOML."""
 
 from __future__ import annotations
 

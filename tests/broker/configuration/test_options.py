@@ -26,7 +26,7 @@ from tests.broker.configuration.strategies import comparable, spoken, values
 
 
 def by_command_line(given: dict[str, Value]) -> Configuration:
-    """What `sapwood broker` makes of options, up to where it would run."""
+    """The configuration that `sapwood broker` makes of options, up to where it would run."""
     words = []
     for name, value in given.items():
         option = OPTIONS[name]
@@ -146,7 +146,7 @@ TOGETHER: dict[str, dict[str, Value]] = {
     "tls_cert": {"tls_key": "key"},
     "tls_key": {"tls_cert": "cert"},
 }
-"""What an option does not go without."""
+"""The other options that an option does not go without."""
 
 ELSEWHERE = {"log_level", "log_format", "dtd"}
 """Options that are no settings: of a DTD the protocol has the paths (below)."""

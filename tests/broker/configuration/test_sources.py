@@ -1,4 +1,4 @@
-"""Which of several values of an option counts, and what is said of those that cannot be."""
+"""Sources of options: which of several values counts, and the errors for unusable ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def refused(path: Path, text: str | bytes) -> tuple[str, ...]:
-    """What is wrong with a file, without its name."""
+    """The problems of a file, without its name."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ConfigurationError) as error:
         read_configuration({}, {}, path)

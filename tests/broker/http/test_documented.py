@@ -1,4 +1,4 @@
-"""What the page of the gateway shows is what curl gets."""
+"""Examples on the gateway's page: their output is what curl gets."""
 
 from __future__ import annotations
 

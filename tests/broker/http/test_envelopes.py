@@ -1,4 +1,4 @@
-"""What of a request's headers is an envelope, and what is passed over."""
+"""Envelopes in a request's headers, and the headers that are passed over."""
 
 from __future__ import annotations
 

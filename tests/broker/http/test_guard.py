@@ -1,4 +1,4 @@
-"""Which pages' browsers may come to the gateway."""
+"""The gateway's guard: browsers come from allowed origins, to names of the broker."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ URL = "metrics at "
 
 
 def url(story: Story) -> str:
-    """Where the metrics are, as the broker has announced."""
+    """The address of the metrics, as the broker has announced it."""
     return next(line for line in story.lines if line.startswith(URL)).removeprefix(URL)
 
 

@@ -1,4 +1,4 @@
-"""Who opens a connection and sends no request is dropped; who is answered is not."""
+"""The gateway's patience: a connection without a request is dropped, an answered one is not."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _KINDS: Final = {1: "b", 2: "4", 3: "s", 8: "s", 9: "d", 11: "v", 17: "4", 18: "
     41: "b",
     42: "b",
 }
-"""How each property is written: byte, two, four, text, data, variable, pair of texts."""
+"""The encoding of each property: byte, two, four, text, data, variable, pair of texts."""
 
 
 def variable(number: int) -> bytes:
@@ -125,7 +125,7 @@ def puback(id: int) -> bytes:
 
 
 class Packet(NamedTuple):
-    """What a broker sends: kind, flags, the number of the packet, codes, and the rest."""
+    """A packet of a broker: kind, flags, the number of the packet, codes, and the rest."""
 
     kind: int
     flags: int = 0

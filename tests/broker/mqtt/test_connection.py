@@ -38,7 +38,7 @@ GOODBYE = frame(0xE0, b"")
 
 
 async def until(client: Client, kind: int) -> list[Packet]:
-    """What comes up to the first packet of a kind."""
+    """The packets up to the first of a kind."""
     heard: list[Packet] = []
     while not heard or heard[-1].kind != kind:
         packet = await client.hear()

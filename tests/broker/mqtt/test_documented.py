@@ -1,4 +1,4 @@
-"""What the page of the listener shows is what Mosquitto's commands print."""
+"""Examples on the listener's page: their output is what Mosquitto's commands print."""
 
 from __future__ import annotations
 

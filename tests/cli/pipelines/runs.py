@@ -1,4 +1,4 @@
-"""How the tests below run `sapwood pipeline`, and what they hand to it."""
+"""Runs of `sapwood pipeline` for the tests below, and their inputs."""
 
 from __future__ import annotations
 

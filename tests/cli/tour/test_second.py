@@ -13,7 +13,7 @@ from sapwood.errors import EnvironmentMissingError
 
 @pytest.mark.parametrize(("way", "log"), [(on_spark, "spark.log"), (in_one_process, "match.log")])
 def test_the_log_is_named_when_the_command_fails(tmp_path: Path, way: object, log: str) -> None:
-    """What is missing is a file, so that no Java has to start only to say so."""
+    """The failure is a missing file, so that no Java has to start only to say so."""
     missing = tmp_path / "missing.jsonl"
     assert callable(way)
     with pytest.raises(EnvironmentMissingError, match=f"ended with status 2; .*{log}"):

@@ -93,7 +93,7 @@ def test_dominance_is_necessary_for_covering_and_sufficient_where_points_say_so(
 
 
 def dominating(upper: Point, lower: Point) -> bool:
-    """Whether one point is at least as large as another, side by side."""
+    """True if one point is at least as large as another, side by side."""
     if upper.is_empty or lower.is_empty:
         return lower.is_empty
     above, below = extents(upper, 1), extents(lower, 2)

@@ -1,4 +1,4 @@
-"""What is merged within a budget."""
+"""Merging of patterns within a budget."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def xpe(text: str) -> XPE:
 
 
 def accepts(steps: XPE, path: tuple[str, ...]) -> bool:
-    """Whether an XPE accepts a path, by trying every place for every step."""
+    """True if an XPE accepts a path, by trying every place for every step."""
     places = {-1}
     for step in steps:
         places = {

@@ -1,4 +1,4 @@
-"""Where a run of steps lies in another: three searches, one of which is wrong with wildcards."""
+"""Searches for a run of steps in another: three of them, one of which is wrong with wildcards."""
 
 from __future__ import annotations
 

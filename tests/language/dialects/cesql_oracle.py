@@ -65,7 +65,7 @@ def evaluate(tree: Tree, event: dict[str, Any]) -> Any:
 
 
 def passes(tree: Tree, event: dict[str, Any]) -> bool:
-    """Whether the event passes the expression as a filter."""
+    """True if the event passes the expression as a filter."""
     try:
         return evaluate(tree, event) is True
     except EventError:

@@ -19,7 +19,7 @@ TEXTS = ("", "a", "ab", "b*c", "bxc", "a\\b", "5", "true", "AB")
 
 
 def matches(pattern: Mapping[str, Any], record: Mapping[str, Any], *, sns: bool) -> bool:
-    """Whether every key matches."""
+    """True if every key matches."""
     for key, wanted in pattern.items():
         if key == "$or" and isinstance(wanted, list):
             if not any(matches(one, record, sns=sns) for one in wanted):

@@ -18,7 +18,7 @@ from sapwood.language import parse_filter
 from tests.language.dialects import cesql_oracle as oracle
 
 STEPS_MAX = 50_000
-"""What takes more is no better example, and takes long."""
+"""The most steps of an example: one that takes more is no better, and takes long."""
 
 
 @given(oracle.expressions(), st.lists(oracle.events(), min_size=1, max_size=8))

@@ -27,7 +27,7 @@ EXAMPLES = {
 }
 WANTED = parse_filter("price between 20 and 30")
 WITH_CASTS = parse_filter(f"{WANTED} or integer(price) between 20 and 30")
-"""What a range is in CloudEvents SQL, which reads texts as integers."""
+"""The same range in CloudEvents SQL, which reads texts as integers."""
 
 
 def run(*arguments: str) -> Result:

@@ -1,4 +1,4 @@
-"""What becomes of a syntax tree."""
+"""Normal forms of syntax trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused, where, and with which words; what the tree is otherwise."""
+"""The parser of XPath: its trees, and its refusals with their places and words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How patterns are reached."""
+"""Access to patterns: by an equality, or else by the longest path."""
 
 from __future__ import annotations
 

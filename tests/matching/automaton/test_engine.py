@@ -1,4 +1,4 @@
-"""What is particular to the path automaton."""
+"""Behavior that is particular to the path automaton."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tree pattern is looked up by."""
+"""The lookups of tree patterns: by a path, or by an equality at its end."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from sapwood.matching.automaton.postings import GAP, Postings
 
 
 def held(postings: Postings, keys: int) -> dict[int, set[int]]:
-    """What is there, read as a kernel reads it."""
+    """The values of each key, read as a kernel reads them."""
     starts, values, tail_keys, tail_values = postings.lists()
     found: dict[int, set[int]] = {key: set() for key in range(keys)}
     for key in range(len(starts) - 1):

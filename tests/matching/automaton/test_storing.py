@@ -1,4 +1,4 @@
-"""What is saved is what is loaded, and files that are damaged or foreign are refused."""
+"""Storing: a saved engine is loaded as it was, and damaged or foreign files are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What patterns come down to, and how many of them there are for each."""
+"""Targets that patterns come down to, and the number of patterns for each."""
 
 from __future__ import annotations
 

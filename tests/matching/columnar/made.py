@@ -45,7 +45,7 @@ class Made(NamedTuple):
         return build(self.rows, len(self.attributes), kernels, self.patterns())
 
     def patterns(self) -> Patterns:
-        """What its checks are."""
+        """The patterns of the checks."""
         return Patterns(self.predicates.known(), self.attributes)
 
     def found(
@@ -58,7 +58,7 @@ class Made(NamedTuple):
         max_matches: int = ALL,
         join_threshold: int = ALL,
     ) -> SegmentMatches:
-        """What a kernel finds in a segment of these rows."""
+        """The matches that a kernel finds in a segment of these rows."""
         scratch = self.scratch()
         told = kernels.match_batch(
             segment.buffer,
@@ -78,7 +78,7 @@ class Made(NamedTuple):
         return name_table(self.attributes)
 
     def scratch(self) -> U32:
-        """What kernels write into; guesses at names are none of theirs."""
+        """The memory that kernels write into; guesses at names are none of theirs."""
         count = max(1, len(self.attributes))
         return np.repeat(np.array([0, 3], np.uint32), count)
 

@@ -351,7 +351,7 @@ def read_forms(data: bytes, ends: I64, *columns: npt.NDArray[Any]) -> None:
 
 
 def looked_up(buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
-    """How many entries the lookups of all records of a batch lead to; see `match_batch`."""
+    """The number of entries that the lookups of a batch's records lead to; see `match_batch`."""
     columns, total = columns_of(buffer), 0
     for record in msgspec.msgpack.decode(records):
         ranks = np.zeros(len(scratch) // 2, np.uint32)
@@ -362,7 +362,7 @@ def looked_up(buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
 
 
 def touched(buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
-    """How many bytes of directories, bitmaps and blocks a batch has read; see `match_batch`."""
+    """The bytes of directories, bitmaps and blocks that a batch has read; see `match_batch`."""
     columns, total = columns_of(buffer), 0
     sizes = 4 * np.diff(block_starts(columns))[entry_conjunctions(columns)]
     for record in msgspec.msgpack.decode(records):
@@ -393,7 +393,7 @@ def _result(
     limit: int,
     max_matches: int,
 ) -> I32:
-    """What a kernel tells of records with these ranks, a row for each."""
+    """The result of a kernel for records with these ranks, a row for each."""
     slots: list[list[int]] = []
     unverified: list[list[int]] = []
     held = 0
@@ -565,7 +565,7 @@ def _holds(columns: Columns, conjunction: int, ranks: U32) -> bool:
 
 
 def is_in_range(columns: Columns, low: int, width: int, rank: int) -> bool:
-    """Whether a rank satisfies a constraint, as its block has it."""
+    """True if a rank satisfies a constraint, as its block has it."""
     if width != SEVERAL:
         return low <= rank <= low + width
     first, last = columns.several_start[low : low + 2].tolist()

@@ -81,7 +81,7 @@ def _chained(heads: Sequence[int], following: Sequence[int]) -> Iterator[int]:
 
 
 def _key_of(value: Value | bytes) -> tuple[int, Any]:
-    """What sorts as values do: booleans, numbers, texts."""
+    """A key that sorts as values do: booleans, numbers, texts."""
     if isinstance(value, bool):
         return 1 + value, ()
     return (4, bytes_of(value)) if isinstance(value, str | bytes) else (3, number_key(value))

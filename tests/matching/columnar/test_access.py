@@ -1,4 +1,4 @@
-"""Which constraint a conjunction is looked up through."""
+"""Access constraints: those that conjunctions are looked up through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which clusters and attributes have bitmaps."""
+"""Bitmaps, and the clusters and attributes that have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which segments are joined."""
+"""Compaction: the segments that are joined, and the times of joins."""
 
 from __future__ import annotations
 

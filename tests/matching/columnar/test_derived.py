@@ -1,4 +1,4 @@
-"""What tests of texts say of derived attributes, by the sets that they stand for."""
+"""Deductions about derived attributes from tests of texts, by the sets that they stand for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a conjunction is looked up by, as the columnar engine would."""
+"""The lookup of a conjunction, as the columnar engine would choose it."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def written(whole: Made, filters: list[tuple[int, Filter]], attributes: int) -> 
 
 
 def same_domains(one: RankedRows, other: RankedRows) -> bool:
-    """Whether two have the same constants in the same places."""
+    """True if two have the same constants in the same places."""
 
     def told(domains: Domains) -> list[object]:
         return [np.asarray(column).tolist() for column in domains]

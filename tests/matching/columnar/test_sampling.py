@@ -1,4 +1,4 @@
-"""What matched records say about constraints."""
+"""Samples of matched records: the constraints that they satisfy, and the access that follows."""
 
 from __future__ import annotations
 

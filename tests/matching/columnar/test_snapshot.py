@@ -1,4 +1,4 @@
-"""What a match reads: it stays what it was, whatever the engine does meanwhile."""
+"""Snapshots that matches read: each stays what it was, whatever the engine does meanwhile."""
 
 from __future__ import annotations
 

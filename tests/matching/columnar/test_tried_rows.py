@@ -35,7 +35,7 @@ KERNELS = pytest.mark.parametrize("kernels", [compiled, plain_kernels])
 
 
 def tried(given: Sequence[tuple[int, Filter]]) -> TriedFilters:
-    """Those of the filters that a kernel tries, with numbers for all attributes."""
+    """The filters as a kernel tries them, with numbers for all attributes."""
     forms = [Trial(one).form() or () for _, one in given]
     names = sorted({one[0] for form in forms for part in form for one in part})
     attributes: dict[Attribute, int] = {name: number for number, name in enumerate(names)}

@@ -88,7 +88,7 @@ def unrank(ranked: Ranked, on: Ints) -> tuple[Bytes, Ints, Bytes, Ints]:
 def _places(
     domains: Domains, on: Ints, at: tuple[frozenset[int], frozenset[int]], codes: Bytes, ranks: Ints
 ) -> Ints:
-    """Where the constants of ends are in the tables; 0 for ends that are at none."""
+    """The places of ends' constants in the tables; 0 for ends that are at no constant."""
     places = np.zeros(len(codes), np.int64)
     number = np.isin(codes, list(at[0]))
     places[number] = domains.number_start[on[number]] + (ranks[number] - FIRST_NUMBER_RANK) // 2

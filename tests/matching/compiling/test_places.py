@@ -1,4 +1,4 @@
-"""Where compiled code is kept, and that one process makes it."""
+"""The places of compiled code, and the claim by which one process makes it."""
 
 from __future__ import annotations
 

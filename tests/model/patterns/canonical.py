@@ -22,13 +22,13 @@ FRESH = "z"
 
 
 def contains(wide: TreePattern, narrow: TreePattern) -> bool:
-    """Whether every document that `narrow` accepts is accepted by `wide`."""
+    """True if every document that `narrow` accepts is accepted by `wide`."""
     levels = longest_wild_run(wide.root) + 1
     return all(wide.matches(model.encode()) for model in models(narrow.root, levels))
 
 
 def models(condition: Condition, levels: int) -> Iterator[str]:
-    """What elements below can look like, as XML, with up to `levels` fresh ones in each `//`."""
+    """Forms of the elements below, as XML, with up to `levels` fresh ones in each `//`."""
     match condition:
         case Below(axis=axis, test=test, condition=inner):
             name = FRESH if test is None else test.local
@@ -92,7 +92,7 @@ def steps(pattern: TreePattern) -> list[tuple[Axis, str | None]]:
 def moved(
     path: list[tuple[Axis, str | None]], states: frozenset[int], label: str
 ) -> frozenset[int]:
-    """How many steps may be taken after one more element, for each number before."""
+    """The numbers of steps that may be taken after one more element, for each number before."""
     after: set[int] = set()
     for state in states:
         if state == len(path):

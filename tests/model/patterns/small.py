@@ -13,7 +13,7 @@ from sapwood.model.patterns.pattern import TreePattern
 LABELS: Final = ("a", "b", "*")
 AXES: Final = ("/", "//")
 LARGE: Final = XPathBounds(text=100_000, steps=1000, predicates=1000, nesting=100, descendants=100)
-"""What is drawn is small; the bounds are not what is tested."""
+"""Bounds that are out of reach: drawn patterns are small, and the bounds are not what is tested."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Which patterns cover which, against exact containment and against libxml2."""
+"""Covering of patterns, against exact containment and against libxml2."""
 
 from __future__ import annotations
 

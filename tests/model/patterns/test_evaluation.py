@@ -1,4 +1,4 @@
-"""Which elements conditions hold at."""
+"""Evaluation of conditions: the elements that they hold at."""
 
 from __future__ import annotations
 

@@ -22,11 +22,11 @@ class Bits:
     bits: int
 
     def covers(self, other: Bits) -> bool:
-        """Whether the other set is within this one."""
+        """True if the other set is within this one."""
         return self.bits & other.bits == other.bits
 
     def accepts(self, publication: int) -> bool:
-        """Whether a publication is in the set."""
+        """True if a publication is in the set."""
         return bool(self.bits >> publication & 1)
 
 
@@ -46,7 +46,7 @@ def grown(
 
 
 def chain(own: int, bits: set[int]) -> int:
-    """How long the longest chain of containers in a set of sets is, `own` counted."""
+    """The length of the longest chain of containers in a set of sets, `own` counted."""
     above = [one for one in bits if one != own and one & own == own]
     return 1 + max((chain(one, bits) for one in above), default=0)
 

@@ -26,7 +26,7 @@ HOMES = ("r1", "r2")
 
 
 def is_written(pattern: TreePattern) -> bool:
-    """Whether the text of a pattern is within the bounds of those that can be read."""
+    """True if the text of a pattern is within the bounds of those that can be read."""
     try:
         decode_interest(encode_form(pattern))
     except LimitError:
@@ -77,7 +77,7 @@ def reached(some: dict[tuple[str, str], bytes], takes: Callable[[Interest], bool
 
 
 def taken(publication: Record | bytes) -> Callable[[Interest], bool]:
-    """Whether an interest accepts a record, or a document."""
+    """The predicate that is true if an interest accepts a record, or a document."""
     if isinstance(publication, bytes):
         return lambda wanted: isinstance(wanted, TreePattern) and wanted.matches(publication)
     return lambda wanted: isinstance(wanted, Filter) and wanted.accepts(publication)

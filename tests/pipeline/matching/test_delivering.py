@@ -42,7 +42,7 @@ def subscribed(spark: Any, **wanted: str) -> Any:
 
 
 def writers(path: Path) -> set[str]:
-    """What has written the files of a result: parquet-cpp in workers, parquet-mr in the JVM."""
+    """The writers of a result's files: parquet-cpp in workers, parquet-mr in the JVM."""
     files = path.glob("*.parquet")
     return {pq.read_metadata(file).created_by.split()[0].split("-arrow")[0] for file in files}
 

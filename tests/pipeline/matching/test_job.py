@@ -266,7 +266,7 @@ def test_ingest_job_refuses_what_it_cannot_read(spark: Any, tmp_path: Path) -> N
 
 
 def stored(out: str) -> list[tuple[Any, ...]]:
-    """What ingest has written: id, time, name of the source; in the order of ids."""
+    """The rows that ingest has written: id, time, name of the source; in the order of ids."""
     told = ((r["id"], r["published_at"], r["source"]) for r in rows_at(out))
     return sorted((id_, at and str(at), Path(source).name) for id_, at, source in told)
 

@@ -31,7 +31,7 @@ pyspark = pytest.importorskip("pyspark")
 
 
 class Task(NamedTuple):
-    """What a worker knows of its task."""
+    """A task, as its worker knows it."""
 
     number: int
 
@@ -41,7 +41,7 @@ class Task(NamedTuple):
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RowGroupMatchWorker:
-    """What a task does with a lake of 50 publications in two parts."""
+    """The worker of a task, with a lake of 50 publications in two parts."""
     made = Index(records="counting")
     made.add("low", "n < 20")
     made.add("all", "true")
@@ -191,7 +191,7 @@ def test_what_cannot_be_written_into_a_store_is_named_without_its_secret(
 
 
 class Session(NamedTuple):
-    """What a session says of its codec."""
+    """A session with nothing but its settings, of which the codec is one."""
 
     conf: dict[str, str]
 

@@ -73,7 +73,7 @@ def rows(bucket: Bucket, paths: Any) -> list[str]:
 
 
 def seen_by_all(bucket: Bucket) -> list[str]:
-    """What somebody sees who lists the folder and knows no manifest."""
+    """The rows that a reader sees who lists the folder and knows no manifest."""
     names = [n for n in bucket.names(OUT) if not n.startswith(("_", "."))]
     return rows(bucket, [f"{OUT}/{name}" for name in names])
 
@@ -109,7 +109,7 @@ def made_by_others(bucket: Bucket) -> int:
 
 
 class FailedError(OSError):
-    """What a request of ours answers that fails."""
+    """The error of a request of ours that fails."""
 
 
 class Failing:

@@ -9,7 +9,7 @@ from sapwood.pipeline.spark.frames import computed, persisted, plan_of
 
 
 class Table:
-    """What `persisted` asks of a table."""
+    """A table, as far as `persisted` uses one."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []

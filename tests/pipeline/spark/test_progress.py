@@ -17,7 +17,7 @@ pytest.importorskip("rich")
 
 
 class Terminal(io.StringIO):
-    """Where a person reads."""
+    """An output that passes for a terminal."""
 
     def isatty(self) -> bool:
         return True

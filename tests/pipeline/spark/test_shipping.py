@@ -58,7 +58,7 @@ def executors_python(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def work_folder() -> Iterator[Path]:
-    """Where a local cluster keeps its executors' folders; new ones are removed afterwards."""
+    """The folder for the executors of a local cluster; new ones in it are removed afterwards."""
     work = Path(pytest.importorskip("pyspark").__file__).parent / "work"
     before = set(work.iterdir()) if work.is_dir() else None
     yield work

@@ -13,7 +13,7 @@ from tests.examples import examples
 pa = pytest.importorskip("pyarrow")
 
 KINDS = {"n": 0, "s": 1, "t": 2, "u": 3, "l": 4}
-"""Which type the columns of these names have, so that those of two files go together."""
+"""The types of columns by their names, so that those of two files go together."""
 
 
 def of_kind(kind: int) -> Any:

@@ -20,7 +20,7 @@ STRING = Scalar(Kind.TEXT, "STRING")
 
 
 def fitted(type_: FieldType, *values: Any) -> tuple[list[Any], dict[int, str]]:
-    """What becomes of values in a column `x` of this type, and the reasons against some."""
+    """The values in a column `x` of this type, and the reasons against some of them."""
     faults: dict[int, str] = {}
     column = fit_record(Object((("x", type_),)), [{"x": value} for value in values], faults, {})
     return [row["x"] for row in column.to_pylist()], faults

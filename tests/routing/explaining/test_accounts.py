@@ -1,4 +1,4 @@
-"""What one router says if it is asked."""
+"""Accounts of one router, in answer to questions."""
 
 from __future__ import annotations
 

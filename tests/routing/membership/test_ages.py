@@ -1,4 +1,4 @@
-"""What goes on a tree, or on one of several paths, is as old as it was before that was said."""
+"""Ages of messages: on a tree, or on one of several paths, a message keeps the age that it had."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a neighbor is told bit by bit: in which order, what is left out, and what does not wait."""
+"""Backlogs of neighbors: their order, the entries left out, and those that do not wait."""
 
 from __future__ import annotations
 

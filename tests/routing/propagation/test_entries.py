@@ -1,4 +1,4 @@
-"""What subscriptions and advertisements have in common: known, told, confirmed, withdrawn."""
+"""Entries of subscriptions and advertisements alike: known, told, confirmed, withdrawn."""
 
 from __future__ import annotations
 

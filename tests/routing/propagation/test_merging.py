@@ -1,4 +1,4 @@
-"""What merging says to a neighbor, and what it keeps."""
+"""Merging: the changes that a neighbor gets, and the entries that are kept."""
 
 from __future__ import annotations
 

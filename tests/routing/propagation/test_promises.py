@@ -69,7 +69,7 @@ ACCEPTED: Mapping[AdvertisedContent, Accepted] = {one: accepted(one) for one in 
 
 
 def maximal(contents: Iterable[AdvertisedContent]) -> list[Accepted]:
-    """What the maximal ones among some contents accept, each once."""
+    """The sets that the maximal ones among some contents accept, each once."""
     sets = {ACCEPTED[one] for one in contents}
     return sorted(
         (one for one in sets if not any(one[0] == kind and one[1] < wide for kind, wide in sets)),
@@ -78,7 +78,7 @@ def maximal(contents: Iterable[AdvertisedContent]) -> list[Accepted]:
 
 
 def sizes(contents: Iterable[AdvertisedContent]) -> list[Accepted]:
-    """What each of some contents accepts."""
+    """The set that each of some contents accepts."""
     return sorted((ACCEPTED[one] for one in contents), key=repr)
 
 
@@ -217,7 +217,7 @@ class Overlay(Wiring):
         return reached - {holder}
 
     def promised(self, routers: Iterable[str]) -> dict[str, AdvertisedContent]:
-        """What clients of some routers advertise, by key."""
+        """The advertisements of some routers' clients, by key."""
         return {
             key: content
             for router in routers

@@ -53,7 +53,7 @@ FILTERS = st.sampled_from(
 
 
 def replay(neighbor: dict[str, Interest], change: Change, link: Propagation[Interest]) -> None:
-    """What the neighbor knows after a change, checking the promise between any two messages."""
+    """Apply a change to the neighbor's filters, checking the promise between any two messages."""
     for key in change.propagate:
         assert key not in neighbor
         neighbor[key] = link.propagated[key]
@@ -179,7 +179,7 @@ def test_covering_propagates_the_next_of_equal_filters_before_it_withdraws() -> 
 
 
 def test_covering_keeps_a_representative_while_it_is_propagated() -> None:
-    """What a subscription waits for must not change behind the back of its confirmation."""
+    """The cover that a subscription waits for must not change behind its confirmation's back."""
     link = Covering[Interest]()
     link.start([("w", WIDE)])
     link.add("m", MIDDLE)

@@ -1,4 +1,4 @@
-"""What the router asks of upkeep, and what it does with any answer."""
+"""The router's calls to upkeep, and its treatment of any answer."""
 
 from __future__ import annotations
 

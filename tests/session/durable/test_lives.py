@@ -95,7 +95,7 @@ class Lives(RuleBasedStateMachine):
 
     @rule(data=st.data(), share=st.sampled_from((1, 2)))
     def commit(self, data: st.DataObject, share: int) -> None:
-        """What consumers get they acknowledge, in part, with the next commit."""
+        """Consumers acknowledge a part of what they get with the next commit."""
         for _ in range(2):
             self.world.commit()
             self.kept = dict(self.begun)

@@ -1,4 +1,4 @@
-"""What a consumer has of a mailbox: each number is seen once, and acknowledged until confirmed."""
+"""Receipts of a consumer: each number is seen once, and acknowledged until confirmed."""
 
 from __future__ import annotations
 

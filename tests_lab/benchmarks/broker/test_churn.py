@@ -30,7 +30,7 @@ def due_ns(number: int) -> int:
 
 
 def received() -> Received:
-    """What the load's own clients had: every number half a step after it was due."""
+    """The receipts of the load's own clients: every number half a step after it was due."""
     lines = [(due_ns(1000 + i) + STEP_NS // 2, 1000 + i, 0, 0) for i in range(SCHEDULE.count)]
     return np.array(lines, RECEIVED)
 

@@ -31,7 +31,7 @@ HELLO = greeting_frame(Hello(role=Role.CLIENT, name="worker", session="1"))
 
 
 def read(frames: bytes) -> Sequence[object]:
-    """What a broker reads."""
+    """The messages that a broker reads, its greeting aside."""
     return Decoder(None).feed(HELLO + frames)[1:]
 
 

@@ -1,4 +1,4 @@
-"""What fetches peers knows those that there are drivers for, and says what it lacks."""
+"""Fetching of peers: every peer with a driver is known, and a missing tool is named."""
 
 from __future__ import annotations
 

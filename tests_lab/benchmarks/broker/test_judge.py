@@ -26,7 +26,7 @@ def load() -> Load:
 
 
 def perfect(load: Load, *, told: bool = True) -> Received:
-    """What receivers write where nothing goes wrong, by a plain loop."""
+    """The lines of receivers where nothing goes wrong, by a plain loop."""
     lines = list[tuple[int, int, int, int]]()
     for number in range(FIRST, FIRST + COUNT):
         place = number % len(load.pool)

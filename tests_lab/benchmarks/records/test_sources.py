@@ -1,4 +1,4 @@
-"""What is measured: named workloads, or the default ones and the real records that are there."""
+"""Sources to measure: named workloads, or the default ones and the real records that are there."""
 
 from __future__ import annotations
 

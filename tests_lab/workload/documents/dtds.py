@@ -27,5 +27,5 @@ def dtd_of(name: str) -> Dtd:
 
 
 def validator(data: bytes) -> Any:
-    """What libxml2 says of validity."""
+    """libxml2's validator of a DTD."""
     return etree.DTD(BytesIO(data))

@@ -1,4 +1,4 @@
-"""Which children an element can have at once, against all words of its model."""
+"""Children that an element can have at once, against all words of its model."""
 
 from __future__ import annotations
 

@@ -36,9 +36,9 @@ def is_topic(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TopicFilter:
-    """A topic filter; `text` is the filter that accepts the topics it matches, and no fewer."""
+    """A topic filter as `given`; `text` is the filter that accepts what it matches, and no less."""
 
-    levels: tuple[str, ...]
+    given: str
     text: str
     #: and no more either
     is_exact: bool
@@ -67,12 +67,12 @@ class TopicFilter:
                 Reason.TOPIC_FILTER_INVALID,
                 f"{text!r} is no topic filter: + stands for one level, # for all at the end",
             )
-        return cls(levels, *_condition(levels))
+        return cls(text, *_condition(levels))
 
     def accepts(self, topic: str) -> bool:
         """True if a topic matches (4.7.1, 4.7.2)."""
         given = topic.split("/")
-        levels = self.levels
+        levels = self.given.split("/")
         if topic.startswith(_OF_SERVERS) and levels[0] in ("+", "#"):
             return False
         if levels[-1] == "#":

@@ -107,7 +107,7 @@ def pattern_of(parts: Sequence[str | Wildcard]) -> Pattern:
     tokens: list[str | Wildcard] = []
     for part in parts:
         tokens.extend([part] if isinstance(part, Wildcard) else part)
-    return Pattern(tuple(tokens))
+    return Pattern.of(tokens)
 
 
 def all_of(operands: Sequence[Outcome]) -> Outcome:

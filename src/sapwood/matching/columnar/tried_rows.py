@@ -49,7 +49,7 @@ NEXT_MASK: Final = (1 << NEXT_BITS) - 1
 """The low bits of an element of `NEXT` are for the row; the hash is above them."""
 
 NO_HASH: Final = 1 << 24
-"""What rows without access predicate have; hashes are below it."""
+"""The hash of rows without access predicate; other hashes are below it."""
 
 _SHORT: Final = frozenset((LOW, HIGH, REMAINDERS))
 """The columns whose elements are shorter in `Rows`."""

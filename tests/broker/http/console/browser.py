@@ -28,7 +28,7 @@ KEYS: Final = {"Tab": "\ue004", "Enter": "\ue007", "Escape": "\ue00c", "Space": 
 
 
 def is_there() -> bool:
-    """Whether there is a browser to be driven."""
+    """True if there is a browser to be driven."""
     return all(shutil.which(name) for name in ("chromium", "chromedriver"))
 
 
@@ -47,11 +47,11 @@ class Browser:
         self._say("POST", "/url", {"url": url})
 
     def run(self, script: str, *given: Any) -> Any:
-        """What a function's body returns, in the page; it may be a promise."""
+        """Return the result of a function's body, run in the page; it may be a promise."""
         return self._say("POST", "/execute/sync", {"script": script, "args": list(given)})
 
     def until(self, script: str, *given: Any) -> Any:
-        """What an expression is in the page, as soon as that is something."""
+        """Return the value of an expression in the page, as soon as that is something."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             with suppress(AssertionError):  # between two pages there is none
@@ -100,7 +100,7 @@ class Browser:
         path.write_bytes(base64.b64decode(found["data"]))
 
     def errors(self) -> list[str]:
-        """What the page has complained about since the last call."""
+        """The errors and warnings of the page since the last call."""
         log = self._say("POST", "/se/log", {"type": "browser"})
         return [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")]
 

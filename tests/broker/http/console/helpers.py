@@ -29,7 +29,7 @@ class Shown(Gate):
         return await self.ask("GET", f"/api/{what}{query}", shown)
 
     async def told(self, what: str, /, **given: object) -> Any:
-        """What a question that is answered is answered by."""
+        """The answer to a question, which must succeed."""
         answer = await self.get(what, **given)
         assert answer.status == 200, answer.body
         return answer.json

@@ -1,4 +1,4 @@
-"""What the console answers: the same as commands say, and to who may ask."""
+"""The console: its answers are those of the commands, and go to those alone who may ask."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def see(window: Browser, on: Stage, view: str, **look: Any) -> None:
 
 
 def violations(window: Browser) -> list[tuple[str, list[str]]]:
-    """What axe finds wrong with the page: its rules, and where."""
+    """The rules of axe that the page breaks, and the elements that break them."""
     if not AXE.exists():
         pytest.skip("needs axe-core, which `make console` fetches by npm")
     window.tell("Runtime.evaluate", expression=AXE.read_text())

@@ -60,7 +60,7 @@ def test_neighbor_holds_a_cover_of_everything_after_each_message(
 
 @every_curve
 def test_smaller_epsilon_propagates_no_more_at_any_time(curve: str) -> None:
-    """What is propagated is what was without a cover in the searched region at some moment."""
+    """The propagated filters are those that at some moment had no cover in the searched region."""
     managers = [manager(curve, epsilon) for epsilon in EPSILONS]
     propagated = [0] * len(managers)
     for is_new, wanted in history(seed=2, operations=400):
@@ -113,7 +113,7 @@ class Line:
         self._spread(at, wanted, source=None, is_new=False)
 
     def publish(self, at: int, record: dict[str, float]) -> list[tuple[int, Filter]]:
-        """Where the record is delivered: routers, and filters of their clients."""
+        """The deliveries of the record: routers, and filters of their clients."""
         delivered: list[tuple[int, Filter]] = []
         waiting: list[tuple[int, int | None]] = [(at, None)]
         while waiting:

@@ -53,7 +53,7 @@ def _assert_same(found: Any, expected: Any, name: str) -> None:
 
 
 def _joined(growth: Growth) -> tuple[Any, ...]:
-    """What the states of a growth hold, and where."""
+    """The nodes that the states of a growth hold, and their places."""
     ranges = zip(growth.starts.tolist(), growth.sizes.tolist(), strict=True)
     held = tuple(growth.nodes[start : start + size] for start, size in ranges)
     return growth.starts, growth.sizes, growth.rooms, growth.seen, held

@@ -149,7 +149,7 @@ def derived_from(
 
 @compiled
 def sizes_and_conjunctions(buffer: ReadOnly[U64], entries: int) -> U32:
-    """What `size_of` and `conjunction_of` say of each entry."""
+    """The results of `size_of` and `conjunction_of` for each entry."""
     places, told = blocks_of(as_pointer(buffer)), np.empty(2 * entries, np.uint32)
     for entry in range(entries):
         conjunction = conjunction_of(places, entry)

@@ -31,7 +31,7 @@ WHOLE = made([f"a in (1, 3) and b >= {at} or a = 5" for at in range(20)] + ["b l
 
 
 def holds(columns: Columns, conjunction: int, ranks: U32) -> bool:
-    """Whether all constraints of a conjunction hold that its lookup does not imply."""
+    """True if all constraints of a conjunction hold that its lookup does not imply."""
     attributes, own = block(columns, conjunction)
     (head,) = columns.blocks[block_start_of(columns, np.array([conjunction]))].tolist()
     wanted = list(zip(attributes, own, strict=True))[: len(attributes) - (head >> IMPLIED_BIT)]

@@ -1,4 +1,4 @@
-"""What is derived from texts, compiled, against what the model reads."""
+"""Derivations from texts, compiled, against the readings of the model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = name_table(["a", *(Derived(function, "a") for function in Function)])
 
 
 def derived(function: Function, text: bytes) -> Value | bytes:
-    """What a kernel makes of a text that others stand around."""
+    """The value that a kernel derives from a text that others stand around."""
     letters = np.frombuffer(bytearray(b"\xce\xa3a9" + text + b"a9\xce\xa3"), np.uint8)
     folded = np.full(FOLDED_BYTES + 8, 0xEE, np.uint8)
     kind, whole, end = derived_from(NAMES, int(function), letters, 4, 4 + len(text), folded)

@@ -106,7 +106,7 @@ def wide(value: object) -> bytes:
 
 @cache
 def hostile_values() -> st.SearchStrategy[Any]:
-    """What MessagePack can say, and a record must not, among what it may."""
+    """Values of MessagePack that a record must not have, among those that it may."""
     odd = st.one_of(
         values(),
         st.none(),

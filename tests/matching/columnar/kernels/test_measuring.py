@@ -1,4 +1,4 @@
-"""What is counted by compiled code, against the plain twins."""
+"""Counts by compiled code, against the plain twins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kernels tell is put together piece by piece."""
+"""Results of kernels, put together piece by piece."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class AnyShape(PosetMachine):
 
 
 class PlainShapes(AnyShape):
-    """Where detection is complete, the edges are exactly the transitive reduction."""
+    """The edges are exactly the transitive reduction where detection is complete."""
 
     drawn = plain_filters()
 

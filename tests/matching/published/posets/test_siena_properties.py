@@ -1,4 +1,4 @@
-"""What XSiena says of posets at a broker (P11, L1326-1339), on routing by coverage (2.5).
+"""XSiena's properties of posets at a broker (P11, L1326-1339), on routing by coverage (2.5).
 
 A broker keeps each filter with the interface it came from. It drops one that the same interface has
 covered already, and forgets those of the same interface that a newcomer covers. A filter is

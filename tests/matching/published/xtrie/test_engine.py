@@ -1,4 +1,4 @@
-"""What is particular to XTrie."""
+"""Behavior that is particular to XTrie."""
 
 from __future__ import annotations
 

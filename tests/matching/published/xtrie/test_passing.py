@@ -1,4 +1,4 @@
-"""What is known while a document passes by: of open elements, and of nothing else."""
+"""State while a document passes by: of open elements, and of nothing else."""
 
 from __future__ import annotations
 

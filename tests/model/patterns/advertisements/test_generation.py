@@ -1,4 +1,4 @@
-"""What a DTD allows is advertised, and with recursion stated exactly nothing else is."""
+"""Advertisements of DTDs: all that one allows, and with recursion stated exactly nothing else."""
 
 from __future__ import annotations
 

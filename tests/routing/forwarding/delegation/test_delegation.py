@@ -1,4 +1,4 @@
-"""Where publications go by delegation, and what is said beside them."""
+"""Forwarding by delegation: the ways of publications, and the digests beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said beside a publication that is numbered."""
+"""Digests beside publications that are numbered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which types are advertised: the first of equal ones begins a type, the last ends it."""
+"""Known types: the first of equal advertisements begins a type, the last ends it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECORDS = parse_filter("a > 1")
 
 
 class Told:
-    """What was begun and ended, in order."""
+    """The types begun and ended, in order."""
 
     def __init__(self) -> None:
         self.log: list[tuple[str, bytes]] = []

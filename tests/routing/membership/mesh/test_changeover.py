@@ -21,7 +21,7 @@ from tests.routing.wiring import ADVERTISED, Wiring
 
 ALL = parse_filter("x >= 0")
 MUTE = (("r2", "r1"), ("r2", "r3"))
-"""What r2 says does not arrive: so no tree that it is on is ready."""
+"""The links on which r2 is silent, so that no tree that it is on is ready."""
 
 
 def versions(overlay: Wiring, source: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""What clients asked for on all trees."""
+"""Requests of clients on all trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a router knows of all links."""
+"""A router's map of all links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ V2 = Version(0, 2)
 
 
 def ring() -> LinkMap:
-    """What r1 knows of a ring of three."""
+    """The map of r1 in a ring of three."""
     known = LinkMap("r1", 0)
     known.say(("r3", "r2"))
     known.take(Neighbors("r2", V1, ("r1", "r3")))

@@ -1,4 +1,4 @@
-"""How links are held that return, and when trees may change."""
+"""The pace of a mesh: holds of links that return, and pauses between changes of trees."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Alone:
 
     @property
     def versions(self) -> int:
-        """How many trees the router has announced."""
+        """The number of trees that the router has announced."""
         return self.mesh.forest.trees["r1"].place.announced.version.number
 
 

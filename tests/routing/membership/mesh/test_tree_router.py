@@ -1,4 +1,4 @@
-"""Where a router stands in a tree."""
+"""The place of a router in a tree, and its branch of that tree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ S1, S2 = ("ann", "s1"), ("bob", "s2")
 
 
 def branch() -> TreeRouter:
-    """That of r2, to which nobody is linked yet."""
+    """The branch of r2, to which nobody is linked yet."""
     return TreeRouter(
         Position.of("r2", TREE),
         BranchKey(Version(0, 1), 7),

@@ -1,4 +1,4 @@
-"""How branches begin and end, and what waits for what."""
+"""Beginnings and ends of branches, and the waits between them."""
 
 from __future__ import annotations
 

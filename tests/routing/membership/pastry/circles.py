@@ -34,7 +34,7 @@ from sapwood.routing.router import DEFAULT_ENGINES, Router
 from sapwood.simulation.world import LOOK_EVERY
 
 VALUES = range(6)
-"""What publications say of x; filters are sets of these."""
+"""The values of x in publications; filters are sets of these."""
 
 
 class Literal(IdentifierSpace):
@@ -197,11 +197,11 @@ class Ring:
         return {key for key, wanted in self.wanted.items() if wanted.matches({"x": value})}
 
     def got(self, publication: str) -> list[tuple[str, str]]:
-        """Who got a publication, once for each time."""
+        """The subscriptions to which a publication was delivered, once for each time."""
         return [(name, id_) for name, id_, got in self.delivered if got == publication]
 
     def wrong(self) -> list[str]:
-        """Where a table accepts other values than those in the range want: FT-exact (P5)."""
+        """The tables that accept other values than those in the range want: FT-exact (P5)."""
         found = []
         for name, router in self.routers.items():
             pastry = router.membership

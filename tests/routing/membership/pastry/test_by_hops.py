@@ -1,4 +1,4 @@
-"""What holds of Scribe and of reverse path forwarding on a circle."""
+"""The laws of Scribe and of reverse path forwarding on a circle."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class TakesFromAnybody(PlainReversePaths):
 
 
 def overtaken(kind: type[ByHops], seed: int) -> bool:
-    """Whether something is missed of what one router publishes at once."""
+    """True if deliveries are missed of several publications that one router sends at once."""
     ring = drawn_ring(Random(seed), 8, IdentifierSpace(4, 5), kind, "rpf:plain")
     for at, name in enumerate(sorted(ring.routers)):
         ring.subscribe(name, "s", (0, 1 + at % 2))
@@ -325,7 +325,7 @@ def test_a_form_that_there_is_not_is_refused() -> None:
 
 
 def test_routers_are_told_where_others_listen() -> None:
-    """Who was found says its name only; whoever has a link to it says where it is."""
+    """A router that is found gives its name only; any router linked to it gives its address."""
     ring = line_of("rpf")
     for name in ("012", "203"):
         member(ring, name).circle.link_down("203" if name == "012" else "012")

@@ -1,4 +1,4 @@
-"""What holds of IRBR on a circle, by the numbers of its dossier (004, section 3)."""
+"""The laws of IRBR on a circle, by the numbers of its dossier (004, section 3)."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_what_is_in_force_gets_what_is_published_while_others_change(seed: int) 
 
 
 def missed_in_force(ring: Ring) -> list[str]:
-    """What a subscription in force did not get, or twice, while others came and went."""
+    """Publications that a subscription in force missed, or got twice, while others came or went."""
     due: dict[str, set[tuple[str, str]]] = {}
     left: dict[str, set[tuple[str, str]]] = {}
     for number in range(30):
@@ -124,7 +124,7 @@ def missed_in_force(ring: Ring) -> list[str]:
 
 
 class AnswersAtOnce(Pastry):
-    """Who is to look after a range says that all there know, before it has told any."""
+    """The router that looks after a range reports that all there know, before it has told any."""
 
     def handle(self, input: Input, now: float) -> list[Effect]:
         effects = super().handle(input, now)

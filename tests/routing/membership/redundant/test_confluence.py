@@ -182,7 +182,7 @@ def test_a_confluence_that_could_wait_for_ever_is_noticed() -> None:
 
 @st.composite
 def journeys(draw: st.DrawFn) -> list[tuple[int, str]]:
-    """What the source and three paths do, by turns; path 0 never breaks.
+    """The steps of the source and three paths, by turns; path 0 never breaks.
 
     A path has on its way what it has yet to bring; it brings one thing, breaks (and loses what is
     on its way), or has a new branch.

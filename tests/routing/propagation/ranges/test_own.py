@@ -1,4 +1,4 @@
-"""How far a client's subscription is told on a circle, and in which order."""
+"""Propagation of a client's subscription on a circle: how far, and in which order."""
 
 from __future__ import annotations
 

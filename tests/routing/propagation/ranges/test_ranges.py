@@ -21,7 +21,7 @@ def spread() -> RangePropagation:
 
 
 def told(of: RangePropagation, range_: str, digest: bytes) -> dict[str, int]:
-    """What it says is wanted in a range, to who has another digest."""
+    """The keys of a range, each with its reach, for a neighbor that has another digest."""
     return {key: reach for part in of.differing(range_, digest) for key, reach in part.entries}
 
 

@@ -54,7 +54,7 @@ class Forgetful(ReferenceCovering):
 
 
 def is_found(above: AdvertisedContent, below: AdvertisedContent) -> bool:
-    """Whether `Forgetful` finds that one filter covers another."""
+    """True if `Forgetful` finds that one filter covers another."""
     return crc32(f"{above}>{below}".encode()) % 3 > 0
 
 

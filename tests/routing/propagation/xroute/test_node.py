@@ -30,7 +30,7 @@ def spelled(operation: Operation, letters: Letters) -> list[tuple[str, int, int]
 
 
 def said(network: Network, letters: Letters, sender: str, receiver: str) -> list[list[object]]:
-    """What went over a link since this was last asked, all links together."""
+    """The operations that went over a link since `sent` was last cleared."""
     found = [spelled(o, letters) for a, b, o in network.sent if (a, b) == (sender, receiver)]
     return [list(operation) for operation in found]
 

@@ -1,4 +1,4 @@
-"""What one neighbor is told, step by step, and what `validate` sees."""
+"""The view of one neighbor: its operations, step by step, and the damage that `validate` sees."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class Advertising(Network):
     # What must be ------------------------------------------------------------------------------
 
     def advertised_behind(self, router: str, neighbor: str) -> list[Any]:
-        """What is advertised on the other side of a link."""
+        """The advertisements on the other side of a link."""
         reached = [(router, neighbor)]
         for previous, current in reached:
             for link in self.links:

@@ -1,4 +1,4 @@
-"""Where there are detours."""
+"""Protocols with detours: those that recover where links may form circles."""
 
 from __future__ import annotations
 

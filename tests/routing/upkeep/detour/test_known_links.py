@@ -1,4 +1,4 @@
-"""What is known of links, and the ways that they make."""
+"""Known links, and the ways that they make."""
 
 from __future__ import annotations
 

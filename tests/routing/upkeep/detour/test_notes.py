@@ -1,4 +1,4 @@
-"""What routers say for the sake of detours."""
+"""Notes between routers for the sake of detours."""
 
 from __future__ import annotations
 

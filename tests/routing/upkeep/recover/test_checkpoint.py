@@ -1,4 +1,4 @@
-"""What a checkpoint has of subscriptions that are being changed, and of what is advertised."""
+"""Checkpoints of subscriptions that are being changed, and of advertisements."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def changing() -> tuple[Router, Subscribe, Subscribe]:
 
 
 def said(router: Router, entered: ClientSubscribe | Receive) -> list[Message]:
-    """What comes of an input that goes to neighbors."""
+    """The messages to neighbors that come of an input."""
     effects = router.handle(entered, 0.0)
     return [effect.message for effect in effects if isinstance(effect, Send)]
 

@@ -1,4 +1,4 @@
-"""What two ends of a link make of each other's `Back`, whatever either of them has lost."""
+"""Conversations of two ends of a link, and their `Back`s, whatever either end has lost."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class End:
 
     @property
     def bound(self) -> int:
-        """What the other can have at most, for a life that begins with this state."""
+        """The most that the other end can have, for a life that begins with this state."""
         one = self.conversation
         return one.owed.made if one.restored is None else one.restored
 

@@ -1,4 +1,4 @@
-"""What neighbors say to each other beside what they route."""
+"""Notes between neighbors, beside the messages that they route."""
 
 from __future__ import annotations
 

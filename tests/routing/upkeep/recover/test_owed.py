@@ -20,7 +20,7 @@ def many(*ids: int) -> PublishMany:
 
 
 def numbered(content: Content | LetGo) -> list[str]:
-    """What a neighbor gets, one by one."""
+    """The ids or the key that a neighbor gets, one by one."""
     if isinstance(content, PublishMany):
         return [one.id for one in content.batch]
     assert isinstance(content, Unsubscribe)

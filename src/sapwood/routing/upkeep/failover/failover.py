@@ -253,7 +253,7 @@ class Failover:
         return [*actions, Connect(name, address)]
 
     def _address_of(self, neighbor: str) -> str:
-        """Where a neighbor listens, as it has said itself, or as planned; or empty."""
+        """The address of a neighbor, as it has announced itself, or as planned; or empty."""
         said = self._said.get(neighbor)
         if said is not None and said.address:
             return said.address

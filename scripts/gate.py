@@ -60,8 +60,8 @@ class Part(NamedTuple):
 
 
 NICE: Final = ("nice", "-n", "10")
-"""The command before a part that steps back: what runs on Spark comes one after the other, and takes
-nearly as long as the whole if it has half a processor."""
+"""The command before a part that steps back: what runs on Spark comes one after the other, and
+takes nearly as long as the whole if it has half a processor."""
 
 SLOWEST: Final = ("--durations=20", "--durations-min=2")
 """The options that list slow tests: whoever brings one into the gate sees it."""

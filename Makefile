@@ -27,7 +27,7 @@ test: $(COMPLETE)  ## Run the gate: style, format, types, kernels, tests
 	@$(PYTHON_VENV) scripts/gate.py
 
 lab: $(COMPLETE)  ## Run the tests of the lab alone
-	@.venv/bin/pytest -q -n 2 --dist loadgroup tests_lab
+	@.venv/bin/pytest -q -n 2 --dist loadfile tests_lab
 
 style: $(COMPLETE)  ## Format the code and mend what can be mended
 	@.venv/bin/ruff check --fix
@@ -43,7 +43,7 @@ simulate: $(COMPLETE)  ## Run random overlays with churn and faults (SEED=1 COUN
 	@PYTHONPATH=. $(PYTHON_VENV) scripts/simulate.py --seed $(SEED) --count $(COUNT) $(PROTOCOL:%=--protocol %)
 
 fuzz: $(COMPLETE)  ## Search for new counterexamples with all property tests (TESTS=tests/model)
-	@.venv/bin/pytest -q -n 2 --hypothesis-profile fuzz -m "not spark and not network" $(TESTS)
+	@.venv/bin/pytest -q -n 2 --dist loadfile --hypothesis-profile fuzz -m "not spark and not network" $(TESTS)
 
 fuzz-bytes: $(COMPLETE)  ## Read hostile bytes and texts of every kind (SEED=1 INPUTS=1000000)
 	@$(PYTHON_VENV) -m sapwood_lab.fuzz --seed $(SEED) --inputs $(INPUTS)

@@ -1,4 +1,4 @@
-"""How the suite runs: the same every time, and with what is heavy one at a time.
+"""How the suite runs: the same every time.
 
 Property tests draw the same examples in every run, so that a change fails for its own reasons
 alone: a twelfth of them in the gate, all in `make long`; `make fuzz` looks for new ones, 2,000 of
@@ -8,9 +8,8 @@ each. `tests/examples.py` has the numbers. No example has a deadline: machines a
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Generator
-from typing import Any, Final
+from typing import Final
 from zlib import crc32
 
 import pytest
@@ -19,17 +18,6 @@ from tests.examples import FULL, FUZZED, SHARE
 from tests.sessions import quick_java, s3, spark
 
 __all__ = ("quick_java", "s3", "spark")
-
-HEAVY: Final = ("spark", "network")
-"""Markers of tests that start processes: those of each run in one worker, one after the other."""
-
-LONGEST: Final = ("tests/simulation/", "tests/matching/", "tests/routing/", "tests_lab/")
-"""Where most time goes: handed out before the other files, so that all workers end together."""
-
-NICE: Final = 5
-"""How far a worker with light tests steps back behind one with heavy ones."""
-
-STEPPED_BACK: Final = pytest.StashKey[bool]()
 
 GARBAGE_AFTER: Final = 50_000
 """Objects between two looks for garbage. Python's own 700 are for programs that stay small; what is
@@ -66,33 +54,12 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is long, and keep what is heavy together (`-n 3 --dist loadgroup`)."""
+    """Leave out what is long, unless it was asked for."""
     thin(items)
     if not config.getoption("--long"):
         long = [item for item in items if item.get_closest_marker("long")]
         items[:] = [item for item in items if not item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)
-    for item in items:
-        for marker in HEAVY:
-            if item.get_closest_marker(marker):
-                item.add_marker(pytest.mark.xdist_group(marker))
-                break
-    if hasattr(config, "workerinput"):
-        items.sort(key=turn)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Step back, in a worker, for what starts processes: that waits in turn for each of them.
-
-    A worker does so once, with its first light test, when it has no heavy ones left.
-    """
-    config = item.config
-    if not hasattr(config, "workerinput") or config.stash.get(STEPPED_BACK, False):
-        return
-    if all(item.get_closest_marker(marker) is None for marker in HEAVY):
-        os.nice(NICE)
-        config.stash[STEPPED_BACK] = True
 
 
 def thin(items: list[pytest.Item]) -> None:
@@ -113,31 +80,3 @@ def thin(items: list[pytest.Item]) -> None:
         for at, item in enumerate(alike):
             if at % every != first:
                 item.add_marker(pytest.mark.long)
-
-
-def turn(item: pytest.Item) -> int:
-    """When a test's file is handed to a worker: earlier than those of a larger number."""
-    for at, marker in enumerate(HEAVY):
-        if item.get_closest_marker(marker):
-            return at
-    return len(HEAVY) + (not item.nodeid.startswith(LONGEST))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Hand out groups, and else whole files: what the tests of a file share is made once.
-
-    Tests one by one would cost the process that hands them out as much as two hundred of them: for
-    each it counts all that there were before.
-    """
-    from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
-
-    class ByFile(LoadGroupScheduling):  # type: ignore[misc]
-        def _split_scope(self, nodeid: str) -> str:
-            scope: str = super()._split_scope(nodeid)
-            return nodeid.partition("::")[0] if scope == nodeid else scope
-
-    if config.getoption("dist") != "loadgroup":
-        return None
-    config.option.loadscopereorder = False  # by number, whatever each of them costs
-    return ByFile(config, log)

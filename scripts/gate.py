@@ -12,9 +12,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -26,19 +25,18 @@ _KEEPS_NOTHING: Final = "PYTHONDONTWRITEBYTECODE"
 
 
 class Step(NamedTuple):
-    """One tool: what it looks at, and the module and arguments that look.
+    """One tool: its name here, and the module and arguments that are run.
 
-    One that runs `beside` others begins at once, and says what it found when these have ended, or
-    before the one that `awaits` it; one that is `quiet` says something only if it fails, and one
-    that is not `needed` says nothing.
+    One that runs `beside` others begins at once, or as soon as the steps that it `awaits` have
+    ended, and its output follows when those in front have ended, or before the step that awaits it.
+    One that `yields` leaves the processors to the others.
     """
 
     name: str
     arguments: tuple[str, ...]
     beside: bool = False
-    quiet: bool = False
     awaits: tuple[str, ...] = ()
-    needed: Callable[[], bool] = lambda: True
+    yields: bool = False
 
 
 class Outcome(NamedTuple):
@@ -49,38 +47,74 @@ class Outcome(NamedTuple):
     said: str
 
 
-PARALLEL: Final = ("-n", "3", "--dist", "loadgroup")
+class Part(NamedTuple):
+    """Some of the tests, run by a process of its own: all below `paths` that is not `left_out`."""
+
+    paths: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+    def arguments(self, name: str) -> tuple[str, ...]:
+        """The arguments of pytest; each part has a folder for what pytest keeps between runs."""
+        ignored = (f"--ignore={path}" for path in self.left_out)
+        return ("-o", f"cache_dir=.pytest_cache/{name}", *self.paths, *ignored)
+
+
+NICE: Final = ("nice", "-n", "10")
+"""The command before a part that steps back: what runs on Spark comes one after the other, and
+takes nearly as long as the whole if it has half a processor."""
 
 SLOWEST: Final = ("--durations=20", "--durations-min=2")
 """The options that list slow tests: whoever brings one into the gate sees it."""
 
+SPARK: Final = Part(
+    ("tests/pipeline", "tests/cli/pipelines", "tests/cli/test_demo.py", "tests_lab"),
+    ("tests_lab/chaos",),
+)
+"""What runs on Spark, which is started once, and the lab, some of which does."""
 
-def has_modules_to_compile() -> bool:
-    """True if pytest has yet to compile most modules of tests, as on a clean clone."""
-    ending = f"{sys.implementation.cache_tag}-pytest-{version('pytest')}.pyc"
-    sources = [path for name in SUITES for path in (ROOT / name).rglob("test_*.py")]
-    compiled = (path.parent / "__pycache__" / f"{path.stem}.{ending}" for path in sources)
-    return sum(path.exists() for path in compiled) < len(sources) / 2
+BROKERS: Final = Part(
+    (
+        *("tests/broker", "tests/cli", "tests/client", "tests/kafka", "tests/parity"),
+        *("tests/session", "tests/store", "tests/testing", "tests/wire", "tests_lab/chaos"),
+    ),
+    ("tests/cli/pipelines", "tests/cli/test_demo.py"),
+)
+"""What starts brokers and waits for them."""
+
+SIMULATION: Final = Part(("tests/simulation",))
+
+OTHERS: Final = Part(
+    ("tests",),
+    tuple(
+        path
+        for part in (SPARK, BROKERS, SIMULATION)
+        for path in part.paths
+        if path.startswith("tests/")
+    ),
+)
+
+PARTS: Final = {"spark": SPARK, "brokers": BROKERS, "simulation": SIMULATION, "others": OTHERS}
+"""The tests, every one in one part. Those of Spark and of brokers wait for other processes at
+times, and go before the rest, which keeps two processors busy then."""
+
+
+def _tests(name: str, *, beside: bool = True, yields: bool = False) -> Step:
+    """The step of a part of the tests."""
+    arguments = ("pytest", "-q", *SLOWEST, *PARTS[name].arguments(name))
+    return Step(name, arguments, beside=beside, awaits=("kernels",), yields=yields)
 
 
 STEPS: Final = (
     Step("style", ("ruff", "check", "--quiet")),
     Step("format", ("ruff", "format", "--check", "--quiet")),
-    Step("types", ("mypy", "--no-error-summary", "src", *SUITES, "scripts"), beside=True),
-    # Both once, and not by all who start with the tests: on a clean clone each module of the tests
-    # is compiled, which takes longer than to collect them.
+    Step("types", ("scripts.check_types", "src", *SUITES, "scripts"), beside=True),
+    # Once, and not by all who need them. Where all are to be compiled, both this and the types take
+    # a minute, each on a processor of its own.
     Step("kernels", ("scripts.kernels",), beside=True),
-    Step(
-        "modules",
-        ("pytest", "-qq", "--collect-only", *SUITES),
-        beside=True,
-        quiet=True,
-        needed=has_modules_to_compile,
-    ),
-    # One worker begins with what runs on Spark, one with what starts brokers, both one after the
-    # other. These wait for other processes at times; the third keeps two processors busy then. The
-    # lab's come with the product's: a run of their own would collect anew, and start Spark again.
-    Step("tests", ("pytest", "-q", *PARALLEL, *SLOWEST, *SUITES), awaits=("kernels", "modules")),
+    _tests("spark"),
+    _tests("brokers"),
+    _tests("simulation", yields=True),
+    _tests("others", beside=False, yields=True),
 )
 
 
@@ -88,16 +122,20 @@ def main() -> int:
     """Run all steps and return the exit status."""
     outcomes: dict[str, Outcome] = {}
     started = time.monotonic()
-    with ThreadPoolExecutor() as pool:
-        beside = {step.name: pool.submit(run, step) for step in STEPS if step.beside}
+    with ThreadPoolExecutor(len(STEPS)) as pool:
+        beside: dict[str, Future[Outcome]] = {}
+        for step in STEPS:
+            if step.beside:
+                awaited = [beside[name] for name in step.awaits]
+                beside[step.name] = pool.submit(run_after, awaited, step)
         for step in STEPS:
             if not step.beside:
                 for name in step.awaits:
-                    outcomes[name] = told(name, beside.pop(name).result())
+                    outcomes[name] = reported(name, beside.pop(name).result())
                 print(f"gate: {step.name} ...", flush=True)
-                outcomes[step.name] = told(step.name, run(step))
+                outcomes[step.name] = reported(step.name, run(step))
         for name, running in beside.items():
-            outcomes[name] = told(name, running.result())
+            outcomes[name] = reported(name, running.result())
     whole = time.monotonic() - started
     print(f"\ngate: {whole:.0f} s: {', '.join(spent(step, outcomes[step.name]) for step in STEPS)}")
     failed = [step.name for step in STEPS if outcomes[step.name].status != 0]
@@ -113,23 +151,25 @@ def spent(step: Step, outcome: Outcome) -> str:
     return f"{step.name} {outcome.seconds:.0f} s{' beside others' if step.beside else ''}"
 
 
+def run_after(awaited: Iterable[Future[Outcome]], step: Step) -> Outcome:
+    """Run one step when others have ended."""
+    wait(awaited)
+    return run(step)
+
+
 def run(step: Step) -> Outcome:
-    """Run one step; of one that is quiet or runs beside others, what it says is kept back."""
-    if not step.needed():
-        return Outcome(0, 0.0, "")
+    """Run one step; the output of one that runs beside others is kept back."""
     started = time.monotonic()
-    is_kept = step.beside or step.quiet
     done = subprocess.run(
-        [sys.executable, "-m", *step.arguments],
+        [*(NICE if step.yields else ()), sys.executable, "-m", *step.arguments],
         check=False,
         cwd=ROOT,
         env=environment(),
-        stdout=subprocess.PIPE if is_kept else None,
-        stderr=subprocess.STDOUT if is_kept else None,
+        stdout=subprocess.PIPE if step.beside else None,
+        stderr=subprocess.STDOUT if step.beside else None,
         text=True,
     )
-    said = "" if step.quiet and done.returncode == 0 else done.stdout or ""
-    return Outcome(done.returncode, time.monotonic() - started, said)
+    return Outcome(done.returncode, time.monotonic() - started, done.stdout or "")
 
 
 def environment() -> dict[str, str]:
@@ -137,7 +177,7 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != _KEEPS_NOTHING}
 
 
-def told(name: str, outcome: Outcome) -> Outcome:
+def reported(name: str, outcome: Outcome) -> Outcome:
     """Print how a step ended."""
     print(outcome.said, end="")
     print(f"gate: {name} {verdict(outcome.status)} ({outcome.seconds:.0f} s)", flush=True)

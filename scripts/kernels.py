@@ -16,6 +16,7 @@ from tests.matching.columnar.kernels.entries import LIBRARY
 from sapwood import parse_filter
 from sapwood.cli.warm_up import NAMES, kernel_sets, warm
 from sapwood.covering.catalogue import COVERING_INDEXES
+from sapwood.pipeline.spark.arrow_rows import uncollected
 
 CURVES: Final = ("sfc-z", "sfc-hilbert", "sfc-z-cubes")
 
@@ -25,11 +26,12 @@ FILTERS: Final = 400
 
 def main() -> int:
     """Have all kernels compiled; return the exit status."""
-    for warmed in warm(kernel_sets(NAMES)):
-        sys.stdout.write(f"{warmed.text()}\n")
-    search_curves()
-    if LIBRARY is not None:
-        LIBRARY.load()
+    with uncollected():  # half the time of the last ones: there is much to look through by then
+        for warmed in warm(kernel_sets(NAMES)):
+            sys.stdout.write(f"{warmed.text()}\n")
+        search_curves()
+        if LIBRARY is not None:
+            LIBRARY.load()
     return 0
 
 

@@ -16,8 +16,6 @@ import pytest
 from tests import house
 from tests.house import LAB, PACKAGE, ROOMS, ROOT, Rule, Source
 
-pytestmark = pytest.mark.xdist_group("house")  # one worker parses all, once
-
 RULES: Final[tuple[Rule, ...]] = (
     house.imports_from_above,
     house.keeps_the_pipelines_order,

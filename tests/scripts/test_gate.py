@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
+from threading import Event
 from typing import Any
 
 import pytest
@@ -17,9 +17,9 @@ from tests.scripts.loading import load
 @pytest.mark.parametrize(
     ("failing", "status", "last"),
     [
-        ((), 0, "gate: passed (style, format, types, kernels, modules, tests)"),
-        (("mypy",), 1, "gate: FAILED: types"),
-        (("ruff", "pytest"), 1, "gate: FAILED: style, format, modules, tests"),
+        ((), 0, "gate: passed (style, format, types, kernels, spark, brokers, simulation, others)"),
+        (("scripts.check_types",), 1, "gate: FAILED: types"),
+        (("ruff", "pytest"), 1, "gate: FAILED: style, format, spark, brokers, simulation, others"),
     ],
 )
 def test_gate_runs_all_steps_and_says_which_failed(
@@ -33,37 +33,68 @@ def test_gate_runs_all_steps_and_says_which_failed(
     ran: list[str] = []
 
     def run(command: Sequence[str], *, stdout: int | None, **_: Any) -> CompletedProcess[str]:
-        ran.append(command[2])
-        said = None if stdout is None else f"{command[2]} says\n"
-        return CompletedProcess(command, int(command[2] in failing), said)
+        module = command[command.index("-m") + 1]
+        ran.append(module)
+        said = None if stdout is None else f"{module} says\n"
+        return CompletedProcess(command, int(module in failing), said)
 
     monkeypatch.setattr(gate.subprocess, "run", run)
-    monkeypatch.setattr(gate, "version", lambda _: "of nobody")
     assert gate.main() == status
-    assert sorted(ran) == ["mypy", "pytest", "pytest", "ruff", "ruff", "scripts.kernels"]
+    assert sorted(ran) == [
+        *["pytest"] * 4,
+        "ruff",
+        "ruff",
+        "scripts.check_types",
+        "scripts.kernels",
+    ]
     printed = capsys.readouterr().out.splitlines()
-    assert printed.index("scripts.kernels says") < printed.index("gate: tests ...")
-    assert printed.index("mypy says") == printed.index("gate: tests ...") + 2
-    # What is quiet says something only if it fails.
-    assert ("pytest says" in printed) == ("pytest" in failing)
+    assert printed.index("scripts.kernels says") < printed.index("gate: others ...")
+    assert printed.index("scripts.check_types says") == printed.index("gate: others ...") + 2
     assert re.fullmatch(
         r"gate: \d+ s: style \d+ s, format \d+ s, types \d+ s beside others, "
-        r"kernels \d+ s beside others, modules \d+ s beside others, tests \d+ s",
+        r"kernels \d+ s beside others, spark \d+ s beside others, brokers \d+ s beside others, "
+        r"simulation \d+ s beside others, others \d+ s",
         printed[-2],
     )
     assert printed[-1] == last
 
 
-def test_modules_are_compiled_where_most_have_not_been(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_every_module_of_tests_is_in_one_part() -> None:
     gate = load("gate")
-    monkeypatch.setattr(gate, "ROOT", tmp_path)
-    kept = tmp_path / "tests" / "room" / "__pycache__"
-    kept.mkdir(parents=True)
-    for name in ("test_a", "test_b"):
-        (kept.parent / f"{name}.py").touch()
-    assert gate.has_modules_to_compile()
-    ending = f"{sys.implementation.cache_tag}-pytest-{pytest.__version__}.pyc"
-    (kept / f"test_a.{ending}").touch()
-    assert not gate.has_modules_to_compile()
+    modules = [
+        path.relative_to(gate.ROOT)
+        for suite in gate.SUITES
+        for path in (gate.ROOT / suite).rglob("test_*.py")
+    ]
+
+    def is_in(module: Path, paths: Sequence[str]) -> bool:
+        return any(module.is_relative_to(path) for path in paths)
+
+    for module in modules:
+        parts = [
+            name
+            for name, part in gate.PARTS.items()
+            if is_in(module, part.paths) and not is_in(module, part.left_out)
+        ]
+        assert len(parts) == 1, module
+    for part in gate.PARTS.values():
+        assert all((gate.ROOT / path).exists() for path in (*part.paths, *part.left_out))
+
+
+def test_kernels_are_compiled_before_any_test_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = load("gate")
+    ran: list[str] = []
+    compiled = Event()
+
+    def run(command: Sequence[str], **_: Any) -> CompletedProcess[str]:
+        module = command[command.index("-m") + 1]
+        if module == "scripts.check_types":
+            compiled.wait()  # the tests do not wait for the types, nor the types for the tests
+        if module == "scripts.kernels":
+            compiled.set()
+        ran.append(module)
+        return CompletedProcess(command, 0, "")
+
+    monkeypatch.setattr(gate.subprocess, "run", run)
+    assert gate.main() == 0
+    assert ran.index("scripts.kernels") < ran.index("pytest")

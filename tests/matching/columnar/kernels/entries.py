@@ -16,7 +16,15 @@ import numpy.typing as npt
 
 from sapwood.matching.arrays import ReadOnly
 from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
-from sapwood.matching.columnar.kernels import evaluation, lookups, rank_records, views
+from sapwood.matching.columnar.kernels import (
+    blocks,
+    evaluation,
+    lookups,
+    rank_records,
+    reading,
+    result_buffer,
+    views,
+)
 from sapwood.matching.columnar.kernels import rank_columns as of_columns
 from sapwood.matching.columnar.kernels.batch_join import join
 from sapwood.matching.columnar.kernels.blocks import (
@@ -38,15 +46,20 @@ Array = npt.NDArray[Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def entry(kernel: F) -> F:
+def entry(kernel: F, **types: object) -> F:
     """A kernel as the entry of a set: it is handed segment buffers and names that are not written.
 
     Within a set these are passed on as pointers, for which a kernel's annotations do not count.
+    `types` are those of other arguments that are not as they are annotated.
     """
     of: Any = getattr(kernel, "py_func", kernel)
     function = FunctionType(of.__code__, of.__globals__, of.__name__)
     names = of.__annotations__.keys() & {"buffer", "names"}
-    function.__annotations__ = {**of.__annotations__, **dict.fromkeys(names, ReadOnly[U64])}
+    function.__annotations__ = {
+        **of.__annotations__,
+        **dict.fromkeys(names, ReadOnly[U64]),
+        **types,
+    }
     return compiled(cast("F", function))
 
 
@@ -56,6 +69,15 @@ first_beyond = entry(lookups.first_beyond)
 rank_columns = entry(of_columns.rank_columns)
 rank_record = entry(rank_records.rank_record)
 text_rank = entry(rank_records.text_rank)
+read_size = entry(reading.read_size, letters=ReadOnly[U8])
+read_value = entry(reading.read_value, letters=ReadOnly[U8])
+find_name = entry(reading.find_name, letters=ReadOnly[U8])
+text_order = entry(reading.text_order, known=ReadOnly[U8], letters=ReadOnly[U8])
+new_result_buffer = entry(result_buffer.new_result_buffer)
+finish = entry(result_buffer.finish)
+grown = entry(evaluation.grown, array=I64)
+constraints_of = entry(blocks.constraints_of)
+is_in_one = entry(blocks.is_in_one)
 
 
 @compiled
@@ -128,23 +150,23 @@ def derived_from(
 @compiled
 def sizes_and_conjunctions(buffer: ReadOnly[U64], entries: int) -> U32:
     """The results of `size_of` and `conjunction_of` for each entry."""
-    blocks, told = blocks_of(as_pointer(buffer)), np.empty(2 * entries, np.uint32)
+    places, told = blocks_of(as_pointer(buffer)), np.empty(2 * entries, np.uint32)
     for entry in range(entries):
-        conjunction = conjunction_of(blocks, entry)
-        told[2 * entry], told[2 * entry + 1] = size_of(blocks, conjunction), conjunction
+        conjunction = conjunction_of(places, entry)
+        told[2 * entry], told[2 * entry + 1] = size_of(places, conjunction), conjunction
     return told
 
 
 @compiled
 def constraints_in(buffer: ReadOnly[U64], conjunction: int) -> U32:
     """Attribute, first rank and width of each constraint."""
-    blocks = blocks_of(as_pointer(buffer))
-    here = block_of(blocks, conjunction)
+    places = blocks_of(as_pointer(buffer))
+    here = block_of(places, conjunction)
     told = np.empty(3 * here.constraints, np.uint32)
     for number in range(here.constraints):
-        told[3 * number] = attribute_of(blocks, here, number)
-        told[3 * number + 1] = blocks.words[here.first + 2 * number]
-        told[3 * number + 2] = blocks.words[here.first + 2 * number + 1]
+        told[3 * number] = attribute_of(places, here, number)
+        told[3 * number + 1] = places.words[here.first + 2 * number]
+        told[3 * number + 2] = places.words[here.first + 2 * number + 1]
     return told
 
 
@@ -203,20 +225,29 @@ COPIERS: Final = {
 LIBRARY: Final = library(
     "tests-records",
     constraints_in,
+    constraints_of,
     derived_from,
     evaluate,
     find_candidate_ranges,
+    find_name,
+    finish,
     first_beyond,
+    grown,
+    is_in_one,
     joined,
     lanes_holding,
     lanes_within,
     length_of,
     lowest_of,
+    new_result_buffer,
     present_in,
     rank_columns,
     rank_of,
     rank_record,
+    read_size,
+    read_value,
     sizes_and_conjunctions,
+    text_order,
     text_rank,
     *COPIERS.values(),
 )

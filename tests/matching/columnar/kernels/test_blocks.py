@@ -11,17 +11,18 @@ from sapwood import parse_filter
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.columns import SLOT_MASK, entry_conjunctions
 from sapwood.matching.columnar.derived import Attribute
-from sapwood.matching.columnar.kernels.blocks import (
-    constraints_of,
-    is_in_one,
-    mark_removed,
-)
+from sapwood.matching.columnar.kernels.blocks import mark_removed
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.literals import Patterns
 from sapwood.matching.columnar.rows import RowWriter
 from sapwood.matching.columnar.segment import Segment, block
 from tests.matching.columnar import plain_kernels as plain
-from tests.matching.columnar.kernels.entries import constraints_in, sizes_and_conjunctions
+from tests.matching.columnar.kernels.entries import (
+    constraints_in,
+    constraints_of,
+    is_in_one,
+    sizes_and_conjunctions,
+)
 from tests.matching.columnar.made import ALIKE, DIFFERENT, made
 
 MANY = [f"a{at} = 1 and a{at + 1} > {at}" for at in range(1500)]

@@ -7,10 +7,9 @@ from typing import cast
 import numpy as np
 import pytest
 
-from sapwood.matching.columnar.kernels.evaluation import grown
 from sapwood.model.publication import Record
 from tests.matching.columnar import plain_kernels as plain
-from tests.matching.columnar.kernels.entries import evaluate
+from tests.matching.columnar.kernels.entries import evaluate, grown
 from tests.matching.columnar.made import ALIKE, DIFFERENT, made
 
 

@@ -23,12 +23,9 @@ from sapwood.matching.columnar.kernels.reading import (
     MAP_OF_MANY,
     TEXT,
     UNKNOWN,
-    find_name,
-    read_size,
-    read_value,
-    text_order,
 )
 from sapwood.matching.keys import text_bytes
+from tests.matching.columnar.kernels.entries import find_name, read_size, read_value, text_order
 
 NAMES = st.text(st.sampled_from("a\0b\xe9\uffff"), max_size=20)
 

@@ -7,10 +7,10 @@ import pytest
 
 from sapwood.matching.columnar.batch import HEAD, SegmentMatches
 from sapwood.matching.columnar.kernels import compiled
-from sapwood.matching.columnar.kernels.result_buffer import finish, new_result_buffer
 from sapwood.matching.protocol import ALL
 from sapwood.model.publication import Record
 from tests.matching.columnar import plain_kernels as plain
+from tests.matching.columnar.kernels.entries import finish, new_result_buffer
 from tests.matching.columnar.made import made, told
 
 

@@ -66,7 +66,7 @@ async def test_a_publication_is_followed_through_brokers_to_where_it_ends() -> N
         await desk.subscribe("price > 10")
         each = [brokers[name] for name in ("r1", "r2", "r3")]
         came = overlay_text(await asked(each, "price > 10", {"price": 12}))
-        key = next(iter(brokers["r2"].router.tables["subscription"].told_to("r1"))).key
+        key = next(iter(brokers["r2"].router.tables["subscription"].sent_to("r1"))).key
         assert came.splitlines()[1:] == [
             "publication p from r1 would come to it",
             "  holds: price > 10",

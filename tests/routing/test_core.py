@@ -43,7 +43,7 @@ def made(kind: type[RoutingCore] = RoutingCore) -> RoutingCore:
 def test_what_is_known_and_what_was_told_can_be_looked_at() -> None:
     core = made()
     assert list(core.received()) == [LinkSubscription("r2", "r2.0.1", WANTED)]
-    assert set(core.told()) == {
+    assert set(core.sent()) == {
         LinkSubscription("r2", "r1.0.1", WANTED),
         LinkSubscription("r3", "r1.0.1", WANTED),
         LinkSubscription("r3", "r2.0.1", WANTED),

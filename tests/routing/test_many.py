@@ -189,7 +189,7 @@ def test_many_at_once_leave_a_router_as_they_leave_it_one_by_one(
     said_fast = handled(fast, many(wanted, cut))
     assert heard(said_fast) == heard(said_slow)
     assert entries(fast) == entries(slow)
-    assert list(fast.told()) == list(slow.told())
+    assert list(fast.sent()) == list(slow.sent())
     assert fast.table_sizes() == slow.table_sizes()
     # Whatever is waited for comes, and is enough.
     ended_slow = handled(slow, iter(list(confirmations(said_slow))))

@@ -68,7 +68,7 @@ def stories(like: Router, restored: Restored) -> dict[str, Any]:
         "image": image,
         "absent": list(router.absent),
         "received": list(router.received()),
-        "told": list(router.told()),
+        "told": list(router.sent()),
         "links": {
             neighbor: (one.mine, one.theirs, one.taken, one.owed.acknowledged, one.owed.made)
             for neighbor, one in router.upkeep.conversations.items()

@@ -78,7 +78,7 @@ def entries(world: World, name: str, side: str, neighbor: str) -> set[Entry]:
     return {
         (noun, one.key, str(content_of(one.content)))
         for noun, table in router.tables.items()
-        for one in (table.told_to if side == "told" else table.held_from)(neighbor)
+        for one in (table.sent_to if side == "told" else table.held_from)(neighbor)
     }
 
 
@@ -239,7 +239,7 @@ def overlooks_what_is_too_much(patch: pytest.MonkeyPatch) -> None:
 
 def looks_at_the_wrong_side(patch: pytest.MonkeyPatch) -> None:
     """The told entries are compared with told ones, not with those that are held."""
-    patch.setattr(edges, "held", edges.told)
+    patch.setattr(edges, "held", edges.sent)
 
 
 def compares_numbers(patch: pytest.MonkeyPatch) -> None:

@@ -244,7 +244,7 @@ def test_each_neighbor_knows_on_each_path_just_what_it_was_told(seed: int) -> No
         for path in range(2):
             told = {
                 (one.neighbor, one.source, str(one.filter))
-                for one in router.membership.paths[path].mesh.told()  # type: ignore[attr-defined]
+                for one in router.membership.paths[path].mesh.sent()  # type: ignore[attr-defined]
             }
             known = {
                 (other, one.source, str(one.filter))

@@ -16,7 +16,7 @@ from sapwood.errors import SapwoodError
 from sapwood.overlay.shapes import parse_topology
 from sapwood.routing import router
 from sapwood.routing.inputs import LinkUp
-from sapwood.routing.tables import Statement
+from sapwood.routing.tables import SentEntry
 from sapwood.routing.upkeep.protocol import Action
 from sapwood.routing.upkeep.stabilize import edges, sketched, stabilize, statements
 from sapwood.routing.upkeep.stabilize.edges import Asked, Difference, Holder, Sender, difference
@@ -114,7 +114,7 @@ def collides_for_ever(patch: pytest.MonkeyPatch) -> None:
     """Sketches have the same salt in all rounds, and nothing beside their bits."""
     before = Sender.observe
 
-    def observe(self: Sender, entries: Iterable[tuple[str, Statement]], held: int) -> Observe:
+    def observe(self: Sender, entries: Iterable[tuple[str, SentEntry]], held: int) -> Observe:
         self._planned, self._believed = 1 << 30, 0
         self._shape = replace(self._shape, size=64, salt=0)
         return before(self, entries, held)

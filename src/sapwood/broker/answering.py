@@ -79,7 +79,7 @@ def _filters(router: Router, first: int) -> FiltersReply:
     packed: list[bytes] = []
     texts: list[str] = []
     size, number = 0, first
-    for one in islice(chain(router.received(), router.told()), first, None):
+    for one in islice(chain(router.received(), router.sent()), first, None):
         if size >= FILTERS_BYTES_MAX or number == first + FILTERS_TOLD_MAX:
             return FiltersReply(tuple(packed), tuple(texts), number)
         number += 1

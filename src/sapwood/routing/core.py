@@ -289,9 +289,9 @@ class RoutingCore:
             for key, entry in received.items():
                 yield LinkSubscription(neighbor, key, entry.filter)
 
-    def told(self) -> Iterator[LinkSubscription]:
+    def sent(self) -> Iterator[LinkSubscription]:
         """The subscriptions sent to neighbors."""
-        for neighbor, key, wanted in self.subscriptions.told():
+        for neighbor, key, wanted in self.subscriptions.sent():
             yield LinkSubscription(neighbor, key, wanted)
 
     def deliveries(self, publication: Publication) -> list[Deliver]:

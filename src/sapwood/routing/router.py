@@ -258,9 +258,9 @@ class Router:
         """The subscriptions received over links, for checks."""
         return self.membership.received()
 
-    def told(self) -> Iterator[LinkSubscription]:
+    def sent(self) -> Iterator[LinkSubscription]:
         """The subscriptions sent to neighbors, for checks."""
-        return self.membership.told()
+        return self.membership.sent()
 
     def compared(self) -> Sequence[Compared] | None:
         """The results of comparing tables with neighbors; `None` where upkeep cannot compare."""

@@ -88,7 +88,7 @@ class ClientIds(NamedTuple):
     advertisements: tuple[str, ...]
 
 
-class Statement(NamedTuple):
+class SentEntry(NamedTuple):
     """An entry that one router has sent to another, as either of the two has it in its tables.
 
     `content` is a filter, or the form in which `model.kept` keeps it; `sending` is the sequence
@@ -103,11 +103,11 @@ class Statement(NamedTuple):
 class Table(Protocol):
     """All subscriptions of a router, or all advertisements, as comparisons of tables read them."""
 
-    def held_from(self, neighbor: str) -> Iterator[Statement]:
+    def held_from(self, neighbor: str) -> Iterator[SentEntry]:
         """The entries received over a link."""
         ...
 
-    def told_to(self, neighbor: str) -> Iterator[Statement]:
+    def sent_to(self, neighbor: str) -> Iterator[SentEntry]:
         """The entries sent to a neighbor and not withdrawn."""
         ...
 
@@ -131,11 +131,11 @@ class Table(Protocol):
         """The keys of the entries received over a link that is up."""
         ...
 
-    def held(self, neighbor: str, key: str) -> Statement | None:
+    def held(self, neighbor: str, key: str) -> SentEntry | None:
         """The entry received over a link, up or not, under a key; `None` if there is none."""
         ...
 
-    def stated(self, neighbor: str, key: str) -> Statement | None:
+    def stated(self, neighbor: str, key: str) -> SentEntry | None:
         """The entry sent to a neighbor under a key and not withdrawn; `None` if there is none."""
         ...
 

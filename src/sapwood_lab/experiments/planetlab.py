@@ -116,7 +116,7 @@ def measure(configuration: Configuration) -> list[Row]:
         before = sum(world.tally.messages.values())
         router = world.routers["r18"]
         assert isinstance(router, Router)
-        row["tops"] = sum(one.neighbor == FAILED for one in router.told())
+        row["tops"] = sum(one.neighbor == FAILED for one in router.sent())
         watch.restart()
         watch.moved = math.inf
         world.crash_router(FAILED)

@@ -119,7 +119,7 @@ def test_a_neighbor_is_told_of_the_rest_as_its_link_drains() -> None:
     router = behind()
     assert told(router) == ["r1.0.2", "r1.0.3", "r1.0.4"]
     assert router.handle(Drained("r2"), 0.0) == []
-    assert [one.key for one in router.told()] == [f"r1.0.{n}" for n in range(1, 5)]
+    assert [one.key for one in router.sent()] == [f"r1.0.{n}" for n in range(1, 5)]
 
 
 def test_what_is_withdrawn_before_it_was_told_is_not_told() -> None:
@@ -191,7 +191,7 @@ def test_counts_are_told_bit_by_bit_and_what_somebody_waits_for_first() -> None:
         assert len(more) <= 1
         calls += 1
     assert calls == 2, "one was told when the link came up, and one because it was waited for"
-    assert sorted(str(one.filter) for one in router.told()) == [f"x = {n}" for n in range(4)]
+    assert sorted(str(one.filter) for one in router.sent()) == [f"x = {n}" for n in range(4)]
     router.validate()
 
 
@@ -211,14 +211,14 @@ def test_an_advertisement_is_confirmed_behind_all_that_it_makes_wanted() -> None
     *told, confirmed = sends(said)
     assert confirmed.message == ConfirmAdvertisement("r2.0.1", 7)
     assert len(told) == 3, "of six that waited two at a time, one of which nobody wants"
-    assert sorted(str(one.filter) for one in router.told()) == [f"x = {n}" for n in range(5)]
+    assert sorted(str(one.filter) for one in router.sent()) == [f"x = {n}" for n in range(5)]
     gone = router.handle(Receive("r2", Unadvertise("r2.0.1")), 0.0)
-    assert len(list(router.told())) == 3
+    assert len(list(router.sent())) == 3
     assert list(router.behind()) == ["r2"]
     while router.behind():
         gone += router.handle(Drained("r2"), 0.0)
         router.validate()
-    assert list(router.told()) == []
+    assert list(router.sent()) == []
     assert len(sends(gone)) == 3
 
 

@@ -101,7 +101,7 @@ class Beats:
         for neighbor, due in self._due.items():
             if due <= now:
                 self._due[neighbor] = now + PERIOD_S
-                told = sum(one.neighbor == neighbor for one in self._router.told())
+                told = sum(one.neighbor == neighbor for one in self._router.sent())
                 note = UpkeepNote(told.to_bytes(4), periodic=True)
                 actions.append(Send(neighbor, note))
         return actions

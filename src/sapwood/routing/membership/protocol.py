@@ -112,7 +112,7 @@ class Membership(Protocol):
         """The subscriptions received over links."""
         ...
 
-    def told(self) -> Iterator[LinkSubscription]:
+    def sent(self) -> Iterator[LinkSubscription]:
         """The subscriptions sent to neighbors."""
         ...
 

@@ -52,7 +52,7 @@ from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.orphans import Orphans
 from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS, Change, Propagation, net_change
 from sapwood.routing.propagation.reasons import Reason, Reasons, Treatment
-from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry, Statement, W
+from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry, SentEntry, W
 
 
 class EntryPropagation(ClientEntries[W]):
@@ -390,16 +390,16 @@ class EntryPropagation(ClientEntries[W]):
 
     # For comparisons of tables (`tables.Table`) ------------------------------------------------
 
-    def held_from(self, neighbor: str) -> Iterator[Statement]:
+    def held_from(self, neighbor: str) -> Iterator[SentEntry]:
         """The entries received over a link."""
         for key, entry in self.entries.received[neighbor].items():
-            yield Statement(key, entry.content, entry.sending)
+            yield SentEntry(key, entry.content, entry.sending)
 
-    def told_to(self, neighbor: str) -> Iterator[Statement]:
+    def sent_to(self, neighbor: str) -> Iterator[SentEntry]:
         """The entries sent to a neighbor and not withdrawn."""
         sent = self.confirmations.sent[neighbor]
         for key, wanted in self.links[neighbor].propagated.items():
-            yield Statement(key, wanted, sent.get(key, 0))
+            yield SentEntry(key, wanted, sent.get(key, 0))
 
     def side_of(self, key: str) -> str | None:
         """The side of an entry; `None` for one that is not here."""
@@ -413,18 +413,18 @@ class EntryPropagation(ClientEntries[W]):
         """The keys of the entries received over a link that is up."""
         return self.entries.received[neighbor].keys()
 
-    def held(self, neighbor: str, key: str) -> Statement | None:
+    def held(self, neighbor: str, key: str) -> SentEntry | None:
         """The entry received over a link, up or not, under a key; `None` if there is none."""
         entry = self.entries.received.get(neighbor, {}).get(key)
-        return None if entry is None else Statement(key, entry.content, entry.sending)
+        return None if entry is None else SentEntry(key, entry.content, entry.sending)
 
-    def stated(self, neighbor: str, key: str) -> Statement | None:
+    def stated(self, neighbor: str, key: str) -> SentEntry | None:
         """The entry sent to a neighbor under a key and not withdrawn; `None` if there is none."""
         link = self.links.get(neighbor)
         if link is None or key not in link.propagated:
             return None
         number = self.confirmations.sent[neighbor].get(key, 0)
-        return Statement(key, link.propagated[key], number)
+        return SentEntry(key, link.propagated[key], number)
 
     def is_confirmed(self, neighbor: str, key: str) -> bool:
         """True if a neighbor has confirmed the entry it was sent under a key."""
@@ -453,7 +453,7 @@ class EntryPropagation(ClientEntries[W]):
         """The key of an entry here that a neighbor reports to have sent; `None` if missing."""
         return told.key if told.key in self.entries.received[neighbor] else None
 
-    def told(self) -> Iterator[tuple[str, str, W]]:
+    def sent(self) -> Iterator[tuple[str, str, W]]:
         """Neighbor, key and filter of all entries sent to neighbors."""
         for neighbor, link in self.links.items():
             for key, wanted in link.propagated.items():

@@ -258,7 +258,7 @@ class SubscriptionPropagation(Protocol):
         """The number of entries, of clients and of neighbors, that wait for confirmations."""
         ...
 
-    def told(self) -> Iterable[tuple[str, str, Interest]]:
+    def sent(self) -> Iterable[tuple[str, str, Interest]]:
         """Neighbor, key and filter of all subscriptions sent to neighbors.
 
         The key is empty where subscriptions travel as counts.

@@ -104,7 +104,7 @@ class Kept(Protocol):
         """The subscriptions received over links."""
         ...
 
-    def told(self) -> Iterator[LinkSubscription]:
+    def sent(self) -> Iterator[LinkSubscription]:
         """The subscriptions sent to neighbors."""
         ...
 

@@ -43,7 +43,7 @@ def test_what_a_neighbor_wants_is_passed_on_under_a_name_of_this_router() -> Non
     of = spread("up")
     told = sends(of.on_message("a", Subscribe("a.0.1", WIDE, 4)).effects)
     assert told == [("up", Subscribe("r.0.1", WIDE, 1))]
-    assert list(of.told()) == [("up", "r.0.1", WIDE)]
+    assert list(of.sent()) == [("up", "r.0.1", WIDE)]
     told = sends(of.on_message("b", Subscribe("b.0.1", WIDE, 9)).effects)
     assert told == []  # a's stands for it
     answers = sends(of.on_message("up", Confirm("r.0.1", 1)).effects)

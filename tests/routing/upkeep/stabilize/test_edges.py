@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sapwood.language import parse_filter
 from sapwood.limits import UPKEEP_NOTE_BYTES_MAX
 from sapwood.limits.healing import NOTE_ENTRIES_MAX, ROUNDS_AFRESH
-from sapwood.routing.tables import Statement
+from sapwood.routing.tables import SentEntry
 from sapwood.routing.upkeep.stabilize.edges import Difference, Holder, Sender, difference
 from sapwood.routing.upkeep.stabilize.notes import (
     Again,
@@ -23,14 +23,14 @@ from sapwood.routing.upkeep.stabilize.notes import (
 from sapwood.routing.upkeep.stabilize.sketched import SketchedTable, named
 from sapwood.sketches.shape import Shape
 
-Table = dict[str, Statement]
+Table = dict[str, SentEntry]
 NAMES = st.sampled_from([f"sr{n}.0.1" for n in range(6)])
 ELEMENTS = st.dictionaries(NAMES, st.integers(0, 3))
 
 
 def table(*keys: str, text: str = "x > 1", sending: int = 1) -> Table:
     wanted = parse_filter(text)
-    return dict(named("subscription", (Statement(key, wanted, sending) for key in keys)))
+    return dict(named("subscription", (SentEntry(key, wanted, sending) for key in keys)))
 
 
 def compare(sender: Sender, told: Table, holder: Holder, held: Table) -> Difference | None:

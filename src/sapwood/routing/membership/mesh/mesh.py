@@ -274,10 +274,10 @@ class Mesh:
             for heard in branch.core.received():
                 yield heard._replace(source=branch.source)
 
-    def told(self) -> Iterator[LinkSubscription]:
+    def sent(self) -> Iterator[LinkSubscription]:
         """The subscriptions sent to neighbors, on all trees."""
         for branch in self.forest:
-            for told in branch.core.told():
+            for told in branch.core.sent():
                 yield told._replace(source=branch.source)
 
     def rebuild(self) -> None:

@@ -199,10 +199,10 @@ class Redundant:
         for path in self.paths:
             yield from path.mesh.received()
 
-    def told(self) -> Iterator[LinkSubscription]:
+    def sent(self) -> Iterator[LinkSubscription]:
         """The subscriptions sent to neighbors, on all paths."""
         for path in self.paths:
-            yield from path.mesh.told()
+            yield from path.mesh.sent()
 
     def validate(self) -> None:
         """Check every relation between the tables, on all paths; raises `InvariantError`."""

@@ -309,7 +309,7 @@ class HopPropagation(ClientEntries[Interest]):
         """`CLIENTS`, while clients that have gone have subscriptions here."""
         return (CLIENTS,) if self.entries.leaving else ()
 
-    def told(self) -> Iterable[tuple[str, str, Interest]]:
+    def sent(self) -> Iterable[tuple[str, str, Interest]]:
         """Target, name and filter of all entries sent to targets."""
         for target, link in self.links.items():
             for key, wanted in link.propagated.items():

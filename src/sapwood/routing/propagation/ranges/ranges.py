@@ -221,7 +221,7 @@ class RangePropagation(ClientEntries[Interest]):
         """`CLIENTS`, while clients that have gone have subscriptions here."""
         return (CLIENTS,) if self.entries.leaving else ()
 
-    def told(self) -> Iterable[tuple[str, str, Interest]]:
+    def sent(self) -> Iterable[tuple[str, str, Interest]]:
         """Empty: subscriptions are sent to ranges, not to neighbors."""
         return ()
 

@@ -239,7 +239,7 @@ class CountingPropagation(ClientEntries[Interest]):
         """The key here of the filter that a neighbor reports to count; `None` if missing."""
         return None if told.filter is None else self._keys[neighbor].get(told.filter)
 
-    def told(self) -> Iterator[tuple[str, str, Interest]]:
+    def sent(self) -> Iterator[tuple[str, str, Interest]]:
         """Neighbor and filter of all filters that neighbors count; the keys are empty."""
         for neighbor, view in self.links.items():
             for filter_ in view.propagated:

@@ -66,7 +66,7 @@ from sapwood.routing.messages import (
     UnsubscribeMany,
     UpkeepNote,
 )
-from sapwood.routing.tables import CLIENTS, Statement, Table
+from sapwood.routing.tables import CLIENTS, SentEntry, Table
 from sapwood.routing.upkeep.leases.gate import Gate
 from sapwood.routing.upkeep.leases.notes import (
     Missing,
@@ -465,7 +465,7 @@ class Leases:
             if entries is None:
                 continue
             for neighbor in entries.neighbors():
-                for stated in entries.told_to(neighbor):
+                for stated in entries.sent_to(neighbor):
                     if entries.side_of(stated.key) in (CLIENTS, None):
                         again = _again(entries, neighbor, stated, digest_of(stated.content))
                         onward.setdefault(neighbor, _Onward.nothing()).entries[kind].append(again)
@@ -584,7 +584,7 @@ class Leases:
         return self._router.tables.get(_WORDS[kind].noun)
 
 
-def _again(entries: Table, neighbor: str, stated: Statement, digest: bytes) -> Renewed:
+def _again(entries: Table, neighbor: str, stated: SentEntry, digest: bytes) -> Renewed:
     """The renewal of an entry that was sent to a neighbor."""
     awaited = 0 if entries.is_confirmed(neighbor, stated.key) else stated.sending
     return Renewed(stated.key, digest, awaited)

@@ -23,7 +23,7 @@ from sapwood.limits.healing import (
     SKETCH_NOTE_BYTES,
     SKETCH_PROBES,
 )
-from sapwood.routing.tables import Statement, Table
+from sapwood.routing.tables import SentEntry, Table
 from sapwood.routing.upkeep.stabilize.notes import (
     Listing,
     Observe,
@@ -38,13 +38,13 @@ from sapwood.sketches.shape import Shape
 SIZE_MIN: Final = 64
 
 
-def told(tables: Mapping[str, Table], neighbor: str) -> Iterator[tuple[str, Statement]]:
+def sent(tables: Mapping[str, Table], neighbor: str) -> Iterator[tuple[str, SentEntry]]:
     """All entries sent to a neighbor, by name."""
     for table, entries in tables.items():
-        yield from named(table, entries.told_to(neighbor))
+        yield from named(table, entries.sent_to(neighbor))
 
 
-def held(tables: Mapping[str, Table], neighbor: str) -> Iterator[tuple[str, Statement]]:
+def held(tables: Mapping[str, Table], neighbor: str) -> Iterator[tuple[str, SentEntry]]:
     """All entries received from a neighbor, by name."""
     for table, entries in tables.items():
         yield from named(table, entries.held_from(neighbor))
@@ -124,7 +124,7 @@ class Sender:
         #: the names that were not confirmed in the round before
         self.waiting: frozenset[str] = frozenset()
 
-    def observe(self, entries: Iterable[tuple[str, Statement]], held: int) -> Observe:
+    def observe(self, entries: Iterable[tuple[str, SentEntry]], held: int) -> Observe:
         """Begin a round; returns the question. The holder had `held` entries at its last answer."""
         self.number += 1
         self._believed += 1
@@ -141,7 +141,7 @@ class Sender:
         return Observe(self.number, shape.size, shape.probes, shape.salt)
 
     def heard_sketch(
-        self, answer: Sketch, entries: Iterable[tuple[str, Statement]]
+        self, answer: Sketch, entries: Iterable[tuple[str, SentEntry]]
     ) -> Observe | None:
         """Take in a part of the answer; returns the next question, where the sketches differ."""
         asked = self._asked
@@ -160,7 +160,7 @@ class Sender:
         return Observe(self.number)
 
     def heard_listing(
-        self, answer: Listing, entries: Iterable[tuple[str, Statement]]
+        self, answer: Listing, entries: Iterable[tuple[str, SentEntry]]
     ) -> Difference | None:
         """Take in a part of the answer; returns the difference, when all parts are there."""
         asked = self._asked
@@ -202,7 +202,7 @@ class Holder:
         self.conflicts = self.conflicts + 1 if self.has_conflict else 0
         self.has_conflict = False
 
-    def answer(self, asked: Observe, entries: Iterable[tuple[str, Statement]]) -> Iterator[Said]:
+    def answer(self, asked: Observe, entries: Iterable[tuple[str, SentEntry]]) -> Iterator[Said]:
         """The answer to a sender's question about a table."""
         if not asked.size:
             self.table.afresh()

@@ -20,7 +20,7 @@ from typing import TypeAlias
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.inputs import Receive
 from sapwood.routing.messages import UpkeepNote
-from sapwood.routing.tables import Statement, Table
+from sapwood.routing.tables import SentEntry, Table
 from sapwood.routing.upkeep.protocol import Compared, Kept
 from sapwood.routing.upkeep.stabilize import edges
 from sapwood.routing.upkeep.stabilize.edges import Difference, Holder, Sender
@@ -38,7 +38,7 @@ from sapwood.routing.upkeep.stabilize.notes import (
     said_in,
 )
 
-_Look: TypeAlias = Callable[[Mapping[str, Table], str], Iterator[tuple[str, Statement]]]
+_Look: TypeAlias = Callable[[Mapping[str, Table], str], Iterator[tuple[str, SentEntry]]]
 
 
 @dataclass(slots=True)
@@ -126,10 +126,10 @@ class Monitor:
             edge = self._edges[neighbor] = Edge(Sender(seed))
         return edge
 
-    def _entries(self, look: _Look, neighbor: str) -> Iterator[tuple[str, Statement]]:
+    def _entries(self, look: _Look, neighbor: str) -> Iterator[tuple[str, SentEntry]]:
         """The entries of one side of the tables, without sequence numbers."""
         for name, (key, content, _) in look(self._router.tables, neighbor):
-            yield name, Statement(key, content, 0)
+            yield name, SentEntry(key, content, 0)
 
     def _observe(self, neighbor: str, edge: Edge) -> Send:
         """Begin the first of two comparisons."""
@@ -137,7 +137,7 @@ class Monitor:
         return self._look_again(neighbor, edge)
 
     def _look_again(self, neighbor: str, edge: Edge) -> Send:
-        told = self._entries(edges.told, neighbor)
+        told = self._entries(edges.sent, neighbor)
         return Send(neighbor, note_of(edge.sender.observe(told, edge.held)))
 
     def _answers(self, neighbor: str, edge: Edge, said: Said) -> list[Effect]:
@@ -150,14 +150,14 @@ class Monitor:
                 return answers
             case Sketch():
                 edge.held = said.count
-                told = self._entries(edges.told, neighbor)
+                told = self._entries(edges.sent, neighbor)
                 was_asking, asked = edge.sender.is_asking, edge.sender.heard_sketch(said, told)
                 if asked is not None:
                     return [Send(neighbor, note_of(asked))]
                 is_alike = was_asking and not edge.sender.is_asking
                 return self._ended(neighbor, edge, 0) if is_alike else []
             case Listing():
-                told = self._entries(edges.told, neighbor)
+                told = self._entries(edges.sent, neighbor)
                 found = edge.sender.heard_listing(said, told)
                 return [] if found is None else self._differs(neighbor, edge, found)
             case Ask():

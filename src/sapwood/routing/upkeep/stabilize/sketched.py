@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from sapwood.language.written import canonical
 from sapwood.model.kept import Kept
-from sapwood.routing.tables import Statement
+from sapwood.routing.tables import SentEntry
 from sapwood.sketches.bloom import BloomFilter
 from sapwood.sketches.counting import CountingBloomFilter
 from sapwood.sketches.elements import element_of
@@ -72,7 +72,7 @@ class SketchedTable:
         """Drop the sketch and the record of the last scan."""
         self.known, self.sketch, self.sum = {}, None, 0
 
-    def summary(self, entries: Iterable[tuple[str, Statement]], shape: Shape) -> Summary:
+    def summary(self, entries: Iterable[tuple[str, SentEntry]], shape: Shape) -> Summary:
         """The summary of a table, in a shape."""
         came, went = self._look(entries)
         sketch = self.sketch
@@ -84,7 +84,7 @@ class SketchedTable:
             sketch.add_many(came)
         return Summary(sketch.bits(), len(self.known), self.sum)
 
-    def elements(self, entries: Iterable[tuple[str, Statement]]) -> dict[str, int]:
+    def elements(self, entries: Iterable[tuple[str, SentEntry]]) -> dict[str, int]:
         """The elements of a table's entries by their names."""
         came, went = self._look(entries)
         if self.sketch is not None:
@@ -92,7 +92,7 @@ class SketchedTable:
             self.sketch.add_many(came)
         return {name: one.element for name, one in self.known.items()}
 
-    def _look(self, entries: Iterable[tuple[str, Statement]]) -> tuple[list[int], list[int]]:
+    def _look(self, entries: Iterable[tuple[str, SentEntry]]) -> tuple[list[int], list[int]]:
         """Scan all entries; returns the elements that came, and those that went."""
         before, now = self.known, dict[str, Known]()
         came: list[int] = []
@@ -111,7 +111,7 @@ class SketchedTable:
         return came, went
 
 
-def named(table: str, statements: Iterable[Statement]) -> Iterator[tuple[str, Statement]]:
+def named(table: str, statements: Iterable[SentEntry]) -> Iterator[tuple[str, SentEntry]]:
     """The statements of a table, by names that no other table uses."""
     prefix = PREFIXES[table]
     for statement in statements:

@@ -70,7 +70,7 @@ from sapwood.routing.messages import (
 )
 from sapwood.routing.upkeep.protocol import Action, Compared, Kept
 from sapwood.routing.upkeep.stabilize import statements
-from sapwood.routing.upkeep.stabilize.edges import Difference, Holder, Sender, held, told
+from sapwood.routing.upkeep.stabilize.edges import Difference, Holder, Sender, held, sent
 from sapwood.routing.upkeep.stabilize.notes import (
     Again,
     Ask,
@@ -287,7 +287,7 @@ class Stabilize:
             case Sketch():
                 link.held = said.count
                 was_asking = link.sender.is_asking
-                asked = link.sender.heard_sketch(said, told(router.tables, neighbor))
+                asked = link.sender.heard_sketch(said, sent(router.tables, neighbor))
                 if asked is not None:
                     return (self._asking(neighbor, asked, periodic=False),)
                 if was_asking and not link.sender.is_asking:
@@ -295,7 +295,7 @@ class Stabilize:
                     return [*self._ended(neighbor, link), *self._ask_again(neighbor, link)]
                 return ()
             case Listing():
-                found = link.sender.heard_listing(said, told(router.tables, neighbor))
+                found = link.sender.heard_listing(said, sent(router.tables, neighbor))
                 return () if found is None else self._correct(neighbor, link, found)
             case Correct():
                 link.holder.restating = said.restated
@@ -428,7 +428,7 @@ class Stabilize:
     def _observe_now(self, neighbor: str, link: Link) -> Send:
         """Begin a round, whatever the timer shows."""
         link.due_s = self._now + self._period_s
-        observe = link.sender.observe(told(self._router.tables, neighbor), link.held)
+        observe = link.sender.observe(sent(self._router.tables, neighbor), link.held)
         return self._asking(neighbor, observe, periodic=True)
 
     def _asking(self, neighbor: str, observe: Observe, *, periodic: bool) -> Send:

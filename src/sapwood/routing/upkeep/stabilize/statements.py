@@ -24,7 +24,7 @@ from sapwood.routing.messages import (
     Unsubscribe,
     UnsubscribeMany,
 )
-from sapwood.routing.tables import CLIENTS, Statement, Table
+from sapwood.routing.tables import CLIENTS, SentEntry, Table
 from sapwood.routing.upkeep.stabilize.sketched import PREFIXES
 
 _NOUNS: Final = tuple(PREFIXES)
@@ -63,8 +63,8 @@ def again(
     """
     wanted = frozenset(names)
     for noun, table in tables.items():
-        run: list[Statement] = []
-        for statement in table.told_to(neighbor):
+        run: list[SentEntry] = []
+        for statement in table.sent_to(neighbor):
             if PREFIXES[noun] + statement.key not in wanted:
                 continue
             follows = run and noun == SUBSCRIPTION and statement.sending == run[-1].sending + 1
@@ -76,7 +76,7 @@ def again(
             yield _statement(noun, run)
 
 
-def _statement(noun: str, run: Sequence[Statement]) -> Subscribe | SubscribeMany | Advertise:
+def _statement(noun: str, run: Sequence[SentEntry]) -> Subscribe | SubscribeMany | Advertise:
     first = run[0]
     if len(run) > 1:
         filters = tuple(cast("Interest", content_of(one.content)) for one in run)

@@ -45,7 +45,7 @@ def histories(seeds: Iterable[int]) -> Iterator[str]:
 
 def history(trial: Trial) -> str:
     """The trace, the deliveries and the figures of a run."""
-    return f"{trial.metrics.trace} {trial.pairs} {trial.metrics.to_json().decode()}"
+    return f"{trial.metrics.trace} {trial.pairs} {trial.metrics.to_json()!r}"
 
 
 def output_under(hash_seed: str, seeds: range) -> str:

@@ -68,7 +68,7 @@ def withdraws_last(patch: pytest.MonkeyPatch) -> None:
 
 def looks_at_the_wrong_side(patch: pytest.MonkeyPatch) -> None:
     """The sender compares what it holds from the neighbor, not what it told."""
-    patch.setattr(stabilize, "told", edges.held)
+    patch.setattr(stabilize, "sent", edges.held)
 
 
 def overlooks_conflicts(patch: pytest.MonkeyPatch) -> None:

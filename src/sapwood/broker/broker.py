@@ -155,7 +155,7 @@ class Broker:
         if settings.listen_datagrams is not None:
             given = settings.listen_datagrams
             self._port, self.datagrams = await bound_for_datagrams(given, self.accept)
-        earlier = settings.data and told_name(settings.data)
+        earlier = None if settings.data is None else told_name(settings.data)
         self.name = settings.name or earlier or f"{socket.gethostname()}-{port}"
         protocol = settings.planned(self.name, self.address)
         made = (self.name, protocol, settings.engines, time.time_ns())

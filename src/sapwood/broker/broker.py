@@ -114,6 +114,7 @@ class Broker:
         self._backpressure = Backpressure(settings, self.connections, self.counters, self._log)
         self.congestion = self._backpressure.congestion
         self._announce = announce
+        #: given where the process is this broker's
         self._growth = TableGrowth() if owns_process else None
         self._memory = SessionMemory(settings.sessions_remembered_max)
         self.store: Storing | None = None
@@ -155,7 +156,7 @@ class Broker:
         if settings.listen_datagrams is not None:
             given = settings.listen_datagrams
             self._port, self.datagrams = await bound_for_datagrams(given, self.accept)
-        earlier = settings.data and told_name(settings.data)
+        earlier = None if settings.data is None else told_name(settings.data)
         self.name = settings.name or earlier or f"{socket.gethostname()}-{port}"
         protocol = settings.planned(self.name, self.address)
         made = (self.name, protocol, settings.engines, time.time_ns())
@@ -278,9 +279,8 @@ class Broker:
         elif tcp.dialed:
             tcp.connection.greet(self.handshake.hello())
         elif len(self.connections.all) > self.settings.connections_max:
-            reason = (
-                f"broker {self.name} has its limit of {self.settings.connections_max} connections"
-            )
+            bound = self.settings.connections_max
+            reason = f"broker {self.name} has its limit of {bound} connections"
             tcp.connection.refuse(RefusalCode.FULL, reason)
 
     def parks(self, tcp: TcpConnection, message: Single) -> bool:

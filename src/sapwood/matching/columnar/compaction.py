@@ -55,7 +55,7 @@ class CompactionPolicy:
     #: cost as much as that join will
     alike_max: int = 16
     #: the same whatever matches have cost. A conjunction is then moved half as often until a
-    #: million are there: 27.6 s instead of 39.8 until a broker had them. Where publications flow,
+    #: million are there: 28 to 33 s instead of 40 until a broker had them. Where publications flow,
     #: the join of so many holds them up for seconds
     unmatched_max: int = 64
     #: records that were matched since a segment was last made, after which additions are taken to

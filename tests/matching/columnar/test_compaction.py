@@ -88,11 +88,12 @@ def test_a_worker_joins_many_that_are_alike_and_all_that_are_smaller(account: Ac
     assert to_join(policy, segments, NOTHING_PAID) == segments[:3]
 
 
-def test_fewer_that_are_alike_are_joined_where_matches_have_paid_for_it() -> None:
-    policy = replace(WORKED, unmatched_max=5)
+def test_fewer_that_are_alike_are_joined_where_publications_flow() -> None:
+    policy = replace(WORKED, unmatched_max=5, flow_share=10)
     segments = entries(40, 2, 3, 4)
-    cost = join_cost(policy, segments[1:])
-    assert to_join(policy, segments, Account(searched=cost)) == segments[1:]
+    part = join_cost(policy, segments[1:]) // policy.flow_share
+    assert to_join(policy, segments, Account(searched=part)) == segments[1:]
+    assert to_join(policy, segments, Account(searched=part - 1)) == ()
     assert to_join(policy, entries(2, 3, 4, 3, 2), NOTHING_PAID) != ()
     for few in (segments, entries(40, 2, 3, 4, 3)):
         assert to_join(policy, few, NOTHING_PAID) == ()

@@ -51,9 +51,10 @@ class CompactionPolicy:
     #: this many, 3 to 5 us each; of 1024 it would be 5 to 8 us each, and as `alike_max` of these
     #: make no segment of the next larger kind, everything would be joined once more
     poured_max: int = 2048
-    #: segments of about the same size that a worker joins, if matches that searched several have
-    #: cost as much as that join will
+    #: segments of about the same size that a worker joins where publications flow: where matches
+    #: that searched several have cost one part in `flow_share` of that join
     alike_max: int = 16
+    flow_share: int = 16
     #: the same whatever matches have cost. A conjunction is then moved half as often until a
     #: million are there: 28 to 33 s instead of 40 until a broker had them. Where publications flow,
     #: the join of so many holds them up for seconds
@@ -175,8 +176,8 @@ def to_join(
     """The segments that a worker joins next; none if they may stay as they are.
 
     First come the segments with more removed conjunctions than live ones, together; then all up to
-    a size of which there are `policy.unmatched_max`, or `policy.alike_max` if matches have paid for
-    that (sizes are alike within a factor of 16); then all, if `quiet`, the number of records since
+    a size of which there are `policy.unmatched_max`, or `policy.alike_max` where publications flow
+    (sizes are alike within a factor of 16); then all, if `quiet`, the number of records since
     the last segment, shows that additions have ended for now: but not for a few conjunctions beside
     a large segment, and only as far as the additions have brought enough; many small segments
     first, the largest one last. Then come as many of the smallest as the matches have paid for that
@@ -218,8 +219,8 @@ def _alike(
     for most in (policy.alike_max, policy.unmatched_max):
         largest = max((tier for tier, count in counts.items() if count >= most), default=-1)
         chosen = [entry for entry in segments if _tier(policy, entry) <= largest]
-        is_paid = account.searched >= join_cost(policy, chosen)
-        if chosen and (is_paid or most == policy.unmatched_max):
+        flows = account.searched * policy.flow_share >= join_cost(policy, chosen)
+        if chosen and (flows or most == policy.unmatched_max):
             return chosen
     return ()
 

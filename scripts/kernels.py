@@ -26,7 +26,7 @@ FILTERS: Final = 400
 
 def main() -> int:
     """Have all kernels compiled; return the exit status."""
-    with uncollected():  # half the time of the last ones: there is much to look through by then
+    with uncollected():  # also for the last ones, when there is much to look through
         for warmed in warm(kernel_sets(NAMES)):
             sys.stdout.write(f"{warmed.text()}\n")
         search_curves()

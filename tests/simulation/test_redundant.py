@@ -13,6 +13,7 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.graph import Graph
 from sapwood.overlay.shapes import parse_topology
 from sapwood.overlay.topology import Link, Overlay
+from sapwood.routing.membership.mesh.mesh import Mesh
 from sapwood.routing.membership.redundant.redundant import Redundant
 from sapwood.routing.router import Router
 from sapwood.simulation.examination import draw_for, examine
@@ -69,6 +70,13 @@ def lost_of(trial: Trial, gone: set[str]) -> set[tuple[str, str]]:
     return {(id_, home) for id_ in trial.outcome.world.history.publications for home in homes} - (
         reached
     )
+
+
+def mesh_of(router: object, path: int) -> Mesh:
+    """The mesh of one of a router's paths."""
+    assert isinstance(router, Router)
+    assert isinstance(router.membership, Redundant)
+    return router.membership.paths[path].mesh
 
 
 def late_of(trial: Trial, way_s: float) -> list[str]:
@@ -240,16 +248,14 @@ def test_each_neighbor_knows_on_each_path_just_what_it_was_told(seed: int) -> No
         subscribe(world, home, f"s{number}", f"x >= {generator.randrange(4)}")
     world.drain()
     for name, router in world.routers.items():
-        assert isinstance(router, Router)
         for path in range(2):
             told = {
-                (one.neighbor, one.source, str(one.filter))
-                for one in router.membership.paths[path].mesh.sent()  # type: ignore[attr-defined]
+                (one.neighbor, one.source, str(one.filter)) for one in mesh_of(router, path).sent()
             }
             known = {
                 (other, one.source, str(one.filter))
                 for other, neighbor in world.routers.items()
-                for one in neighbor.membership.paths[path].mesh.received()  # type: ignore[attr-defined]
+                for one in mesh_of(neighbor, path).received()
                 if one.neighbor == name
             }
             assert told == known

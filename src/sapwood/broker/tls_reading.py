@@ -73,9 +73,15 @@ class _Gathered(asyncio.Protocol):
     def __init__(self, protocol: asyncio.Protocol) -> None:
         self._parts: list[bytes] = []
         self._protocol = protocol
-        self.connection_made = protocol.connection_made  # type: ignore[method-assign]
-        self.pause_writing = protocol.pause_writing  # type: ignore[method-assign]
-        self.resume_writing = protocol.resume_writing  # type: ignore[method-assign]
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._protocol.connection_made(transport)
+
+    def pause_writing(self) -> None:
+        self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._protocol.resume_writing()
 
     def data_received(self, data: bytes) -> None:
         self._parts.append(data)

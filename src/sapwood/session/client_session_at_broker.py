@@ -346,19 +346,17 @@ class ClientSessionAtBroker:
         the order of the requests, so the subscriptions of a step precede its withdrawals then.
         """
         read: dict[str, Judgement] = {}
-        gone: list[str] = []
+        gone: dict[str, None] = {}
         for request in run.requests:
-            is_new = isinstance(request, SubscribeRequest)
-            plain = None
-            if isinstance(request, SubscribeRequest) and isinstance(request.filter, str):
-                plain = plain_filter(request.filter)
-            is_odd = is_new and plain is None
-            is_late = is_new and bool(gone) and self._account is not None
-            if is_odd or is_late or request.id in read or request.id in gone:
+            plain, goes_on = None, request.id not in read and request.id not in gone
+            if isinstance(request, SubscribeRequest):
+                plain = plain_filter(request.filter) if isinstance(request.filter, str) else None
+                goes_on &= plain is not None and not (gone and self._account is not None)
+            if not goes_on:
                 yield from _steps(read, gone)
-                read, gone = {}, []
+                read, gone = {}, {}
             if not isinstance(request, SubscribeRequest):
-                gone.append(request.id)
+                gone[request.id] = None
             elif plain is None:
                 yield request
             else:
@@ -574,15 +572,15 @@ class ClientSessionAtBroker:
 
 
 def _steps(
-    read: Mapping[str, Judgement], gone: list[str]
+    read: Mapping[str, Judgement], gone: Mapping[str, None]
 ) -> Iterator[Message | ReadMany | WithdrawMany]:
     """The new subscriptions of a part of a run, and the withdrawals."""
     if read:
         yield ReadMany([*read.values()], is_bulk=False)
     if len(gone) > 1:
-        yield WithdrawMany(gone)
-    elif gone:
-        yield UnsubscribeRequest(gone[0])
+        yield WithdrawMany([*gone])
+    else:
+        yield from map(UnsubscribeRequest, gone)
 
 
 def _some(ids: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -86,16 +86,7 @@ class _Boxes(UnbatchedEngine[Filter, Record]):
         """Put `filter` into `slot`."""
         assert slot not in self._taken, f"slot {slot} is taken"
         self._awaiting.expect()
-        others: list[Conjunction] = []
-        first = self._boxes.count
-        for conjunction in filter.conjunctions:
-            box = exact_box_of(conjunction)
-            if box is None:
-                others.append(conjunction)
-            else:
-                self._boxes.add(slot, box)
-        rows = range(first, self._boxes.count)
-        self._taken[slot] = filter, rows
+        rows, others = self._put(slot, filter)
         self._with_several += len(rows) > 1
         if others:
             self._beside.add(slot, Filter(tuple(others)))
@@ -173,6 +164,20 @@ class _Boxes(UnbatchedEngine[Filter, Record]):
             raise InvariantError("the structure is of more rows than there are")
         self._beside.validate()
 
+    def _put(self, slot: int, filter: Filter) -> tuple[range, list[Conjunction]]:
+        """Add the boxes of a slot as rows; returns these, and the other conjunctions."""
+        others: list[Conjunction] = []
+        first = self._boxes.count
+        for conjunction in filter.conjunctions:
+            box = exact_box_of(conjunction)
+            if box is None:
+                others.append(conjunction)
+            else:
+                self._boxes.add(slot, box)
+        rows = range(first, self._boxes.count)
+        self._taken[slot] = filter, rows
+        return rows, others
+
     def _in_boxes(self, record: Record, limit: int) -> Slots:
         """The slots of living rows that hold a record, until there are `limit`."""
         boxes = self._boxes
@@ -204,12 +209,7 @@ class _Boxes(UnbatchedEngine[Filter, Record]):
         """Number the living rows anew."""
         self._boxes, self._structure = BoxRows(), None
         for slot, (stored, _) in self._taken.items():
-            first = self._boxes.count
-            for conjunction in stored.conjunctions:
-                box = exact_box_of(conjunction)
-                if box is not None:
-                    self._boxes.add(slot, box)
-            self._taken[slot] = stored, range(first, self._boxes.count)
+            self._put(slot, stored)
 
 
 class CountingBoxes(_Boxes):

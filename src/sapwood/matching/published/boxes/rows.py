@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from sapwood.errors import InvariantError
 from sapwood.matching.published.boxes.kernels.layout import F64, I32, NEEDS_MAX, RowArrays
+from sapwood.matching.published.kdtree.boxes import interval_of
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.numbers import Number
@@ -53,15 +54,10 @@ def exact_box_of(conjunction: Conjunction) -> ExactBox | None:
 
 
 def _ends_of(constraint: Constraint) -> _Ends | None:
-    """The ends of a constraint that is one closed interval; `None` for any other."""
-    if (
-        len(constraint.numbers) != 1
-        or constraint.absent
-        or constraint.booleans
-        or constraint.strings.ranges
-    ):
+    """The ends of a constraint that is one interval, closed; `None` for any other."""
+    interval = interval_of(constraint)
+    if interval is None:
         return None
-    interval = constraint.numbers[0]
     low = _end(interval.low, inf if interval.low_open else None)
     high = _end(interval.high, -inf if interval.high_open else None)
     return None if low is None or high is None or low > high else (low, high)

@@ -17,9 +17,10 @@ from operator import ge
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from sapwood.model.conjunction import Conjunction
+from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
-from sapwood.model.numbers import Number
+from sapwood.model.numbers import Interval, Number
 from sapwood.model.publication import Record, Value
 
 Point: TypeAlias = tuple[Number, ...]
@@ -40,19 +41,20 @@ class Box:
     closed: bool
 
 
+def interval_of(constraint: Constraint) -> Interval | None:
+    """The one interval of numbers that a constraint is; `None` for any other constraint."""
+    is_more = constraint.absent or constraint.booleans or constraint.strings.ranges
+    return None if is_more or len(constraint.numbers) != 1 else constraint.numbers[0]
+
+
 def box_of(conjunction: Conjunction) -> Box | None:
     """The conjunction as a box, or `None` if it has another shape."""
     point: list[Number] = []
     closed = True
     for _, constraint in conjunction.constraints:
-        if (
-            len(constraint.numbers) != 1
-            or constraint.absent
-            or constraint.booleans
-            or constraint.strings.ranges
-        ):
+        interval = interval_of(constraint)
+        if interval is None:
             return None
-        interval = constraint.numbers[0]
         point += (-interval.low, interval.high)
         closed = closed and not (interval.low_open or interval.high_open)
     return Box(conjunction.attributes, tuple(point), closed)

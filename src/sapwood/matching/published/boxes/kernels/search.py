@@ -94,29 +94,23 @@ def count(  # noqa: PLR0917 - compiled code takes arrays apart
         node = trees.roots[attribute] if floor <= ceiling else NONE
         while node != NONE:
             at, end = trees.begins[node], trees.begins[node + 1]
+            # High ends are compared with the sign turned, so that both orders ascend.
             if floor < trees.centers[node]:
-                while at < end and trees.low_ends[at] <= floor:
-                    row = trees.low_rows[at]
-                    tallies[row] += 1
-                    if tallies[row] == needs[row]:
-                        found[matched] = row
-                        matched += 1
-                        if matched == limit:
-                            return matched
-                    at += 1
+                ends, rows, sign, most = trees.low_ends, trees.low_rows, 1.0, floor
                 node = trees.lefts[node]
             else:
-                while at < end and trees.high_ends[at] >= ceiling:
-                    row = trees.high_rows[at]
-                    tallies[row] += 1
-                    if tallies[row] == needs[row]:
-                        found[matched] = row
-                        matched += 1
-                        if matched == limit:
-                            return matched
-                    at += 1
+                ends, rows, sign, most = trees.high_ends, trees.high_rows, -1.0, -ceiling
                 # The intervals of a center that is the value itself all hold it, and no others do.
                 node = trees.rights[node] if ceiling > trees.centers[node] else NONE
+            while at < end and sign * ends[at] <= most:
+                row = rows[at]
+                tallies[row] += 1
+                if tallies[row] == needs[row]:
+                    found[matched] = row
+                    matched += 1
+                    if matched == limit:
+                        return matched
+                at += 1
     return matched
 
 
